@@ -43,7 +43,8 @@ comment on column scylla.workflow_run.instance_status is
 create or replace view scylla.workflow_step with (security_barrier) as
     select r.workflow, r.instance, s.run, s.step, i.numbers as iterations, s.attempt, s.status, s.params, s.error, s.created,
            s.started, s.ended, s.due, t.rn as task, s.error_retries, s.platform_retries, s.timeout_retries, s.edges as transitions, s.rollup,
-           case when s.signals is not null then scylla._step_signals(s.signals, s.ended) end as signals
+           case when s.signals is not null then scylla._step_signals(s.signals, s.ended) end as signals,
+           scylla._step_times(s.created, s.started, s.ended, s.status, s.times) as times
     from scylla.workflow_run_state r
     join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
     join (select id, id as root, null::bigint[] as numbers, false as past from scylla.workflow_run_state
@@ -77,6 +78,7 @@ comment on column scylla.workflow_step.rollup is
 comment on column scylla.workflow_step.signals is
     'The signals that it waits for or has waited for, an array in the order of its definition: objects with status (PENDING; MATCHED: with the
 seq, params and sent of the signal; SKIPPED: it went on without; CANCELED: it ended without), signal, match and since; null: there are none.';
+comment on column scylla.workflow_step.times is 'When the attempt entered each of its statuses: an object of times, by status.';
 
 create or replace view scylla.workflow_loop_iteration with (security_barrier) as
     select r.workflow, r.instance, i.step as loop, i.numbers as iterations, i.status, i.params, i.created, i.ended
@@ -103,7 +105,9 @@ create or replace view scylla.workflow_step_attempt with (security_barrier) as
            coalesce(a.created, s.created) as created, case when a.attempt is null then s.started else a.started end as started,
            case when a.attempt is null then s.ended else a.ended end as ended, t.rn as task,
            case when coalesce(s.signals, a.signals) is null then null when a.attempt is null then scylla._step_signals(s.signals, s.ended)
-                else scylla._step_signals(a.signals, a.ended) end as signals
+                else scylla._step_signals(a.signals, a.ended) end as signals,
+           case when a.attempt is null then scylla._step_times(s.created, s.started, s.ended, s.status, s.times)
+                else scylla._step_times(a.created, a.started, a.ended, a.status, a.times) end as times
     from scylla.workflow_run_state r
     join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
     join (select id, id as root, null::bigint[] as numbers from scylla.workflow_run_state
@@ -129,3 +133,4 @@ comment on column scylla.workflow_step_attempt.started is 'When it started; null
 comment on column scylla.workflow_step_attempt.ended is 'When it ended; null: it has not.';
 comment on column scylla.workflow_step_attempt.task is 'The name of its task; null: it has none any more.';
 comment on column scylla.workflow_step_attempt.signals is 'As in scylla.workflow_step.';
+comment on column scylla.workflow_step_attempt.times is 'As in scylla.workflow_step.';

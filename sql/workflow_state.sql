@@ -138,6 +138,7 @@ create table scylla.workflow_step_state (
     error jsonb,
     rollup jsonb,
     signals jsonb,
+    times jsonb,
     constraint workflow_step_state_pkey primary key (scope, step)
 ) using heap with (fillfactor = 50, vacuum_truncate = off);
 create index workflow_step_state_task on scylla.workflow_step_state (task) where task is not null;
@@ -158,6 +159,8 @@ comment on column scylla.workflow_step_state.rollup is
     'How many leaves in the iterations of a loop have which status: an object of {"cnt", "ref"}; null: there are none.';
 comment on column scylla.workflow_step_state.signals is
     'What is kept of the signals that it waits for or has waited for: an array with the status, signal and match of each; null: there are none.';
+comment on column scylla.workflow_step_state.times is
+    'When it entered the statuses, but RUNNING, in which it has waited or in which it has failed to start: milliseconds since 1970, by status; null: none.';
 
 create table scylla.workflow_wait (
     id bigint not null,
@@ -187,6 +190,7 @@ create table scylla.workflow_attempt (
     params jsonb,
     error jsonb,
     signals jsonb,
+    times jsonb,
     constraint workflow_attempt_pkey primary key (scope, step, attempt)
 ) using heap with (vacuum_truncate = off);
 comment on table scylla.workflow_attempt is 'Earlier attempts of steps. Read the view scylla.workflow_step_attempt instead.';

@@ -46,3 +46,25 @@ begin atomic
     from pg_catalog.jsonb_array_elements(_step_signals.signals) with ordinality m (value, number) where m.value <> 'null';
 end;
 comment on function scylla._step_signals is 'Internal: what a step keeps of its signals, as views show it.';
+
+-- A status in which the attempt has not waited was left as soon as it was entered: it has the time of the next one.
+create or replace function scylla._step_times(created timestamptz, started timestamptz, ended timestamptz, status text, kept jsonb) returns jsonb
+    language sql stable parallel safe
+begin atomic
+    with known as (
+        select p.status, p.place,
+               coalesce(pg_catalog.to_timestamp((_step_times.kept ->> p.status)::double precision / 1000),
+                        case when p.status in ('STARTING', 'RUNNING') then _step_times.started end) as at
+        from pg_catalog.unnest('{INITIALIZED,PAUSED,WAITING_FOR_SIGNALS,EVALUATING_PARAMS,WAITING_FOR_PERMITS,STARTING,RUNNING}'::text[])
+             with ordinality p (status, place))
+    select pg_catalog.jsonb_object_agg(t.status, t.at) filter (where t.at is not null)
+    from (select 'CREATED' as status, _step_times.created as at
+          union all
+          select k.status, case when k.status = 'PAUSED' then k.at else pg_catalog.min(k.at) over (order by k.place desc) end from known k
+          union all
+          select 'FINISHING', coalesce(pg_catalog.to_timestamp((_step_times.kept ->> 'FINISHING')::double precision / 1000),
+                                       case when _step_times.status = 'SUCCEEDED' and _step_times.started is not null then _step_times.ended end)
+          union all
+          select _step_times.status, _step_times.ended) t;
+end;
+comment on function scylla._step_times is 'Internal: when an attempt of a step entered each of its statuses, as views show it.';

@@ -365,6 +365,7 @@ StoredStep read_step(uint64 row) {
     step.error = next_view(columns);
     step.rollup = next_view(columns);
     step.signals = next_view(columns);
+    step.times = next_view(columns);
     step.created = to_millis(columns.next_time());
     step.started = to_millis(columns.next_time());
     step.ended = to_millis(columns.next_time());
@@ -383,7 +384,7 @@ std::span<StoredStep> read_steps(std::span<const Root> roots) {
         &steps_statement,
         "select scope, task, step, status, attempt, error_retries, platform_retries, timeout_retries, "
         "params::pg_catalog.text, edges::pg_catalog.text, loop::pg_catalog.text, error::pg_catalog.text, "
-        "rollup::pg_catalog.text, signals::pg_catalog.text, created, started, ended, due from "
+        "rollup::pg_catalog.text, signals::pg_catalog.text, times::pg_catalog.text, created, started, ended, due from "
         "scylla.workflow_step_state "
         "where scope operator(pg_catalog.=) any ($1) order by scope, step",
         parameters, SPI_OK_SELECT, read_step);

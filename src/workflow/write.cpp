@@ -108,9 +108,9 @@ void keep_attempts(std::span<const Written> all) {
     store::change(
         &attempts_statement,
         "insert into scylla.workflow_attempt "
-        "(scope, created, task, started, ended, attempt, run, status, step, params, error, signals) "
+        "(scope, created, task, started, ended, attempt, run, status, step, params, error, signals, times) "
         "select s.scope, s.created, s.task, s.started, s.ended, s.attempt, s.run, s.status, s.step, s.params, s.error, "
-        "s.signals "
+        "s.signals, s.times "
         "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) c (scope, step) "
         "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) c.scope "
         "and s.step operator(pg_catalog.=) c.step on conflict do nothing",
@@ -225,7 +225,7 @@ struct StepColumns {
         task{INT8OID}, started{TIMESTAMPTZOID}, ended{TIMESTAMPTZOID}, due{TIMESTAMPTZOID}, attempt{INT4OID},
         run{INT4OID}, error_retries{INT4OID}, platform_retries{INT4OID}, timeout_retries{INT4OID}, status{TEXTOID},
         step{TEXTOID}, params{TEXTOID}, edges{TEXTOID}, loop{TEXTOID}, error{TEXTOID}, rollup{TEXTOID},
-        signals{TEXTOID};
+        signals{TEXTOID}, times{TEXTOID};
 
     void add(const Written &of, const StepChange &change, int64 task_id) {
         const Step &row = change.step;
@@ -251,6 +251,7 @@ struct StepColumns {
         error.add(row.error);
         rollup.add(row.rollup);
         signals.add(row.signals);
+        times.add(row.times);
     }
     void give_to(Parameters &parameters) const {
         for (const ArrayColumn *column : {&is_new,
@@ -274,7 +275,8 @@ struct StepColumns {
                                           &loop,
                                           &error,
                                           &rollup,
-                                          &signals})
+                                          &signals,
+                                          &times})
             column->give_to(parameters);
     }
 };
@@ -299,11 +301,11 @@ void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> t
         "pg_catalog.unnest($7), pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10), "
         "pg_catalog.unnest($11), pg_catalog.unnest($12), pg_catalog.unnest($13), pg_catalog.unnest($14), "
         "pg_catalog.unnest($15), pg_catalog.unnest($16), pg_catalog.unnest($17), pg_catalog.unnest($18), "
-        "pg_catalog.unnest($19), pg_catalog.unnest($20), pg_catalog.unnest($21), pg_catalog.unnest($22)) c (is_new, "
-        "same_params, scope, root, "
+        "pg_catalog.unnest($19), pg_catalog.unnest($20), pg_catalog.unnest($21), pg_catalog.unnest($22), "
+        "pg_catalog.unnest($23)) c (is_new, same_params, scope, root, "
         "created, task, started, ended, due, "
         "attempt, run, error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error, "
-        "rollup, signals)), "
+        "rollup, signals, times)), "
         "changed as (update scylla.workflow_step_state s set created = c.created, "
         "task = coalesce(c.task, case when c.attempt operator(pg_catalog.=) s.attempt then s.task end), "
         "started = c.started, ended = c.ended, due = c.due, attempt = c.attempt, run = c.run, "
@@ -311,15 +313,16 @@ void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> t
         "timeout_retries = c.timeout_retries, status = c.status, "
         "params = case when c.same_params then s.params else c.params::pg_catalog.jsonb end, "
         "edges = c.edges::pg_catalog.jsonb, loop = c.loop::pg_catalog.jsonb, error = c.error::pg_catalog.jsonb, "
-        "rollup = c.rollup::pg_catalog.jsonb, signals = c.signals::pg_catalog.jsonb from c "
+        "rollup = c.rollup::pg_catalog.jsonb, signals = c.signals::pg_catalog.jsonb, "
+        "times = c.times::pg_catalog.jsonb from c "
         "where not c.is_new and s.scope operator(pg_catalog.=) c.scope and s.step operator(pg_catalog.=) c.step) "
         "insert into scylla.workflow_step_state (scope, root, created, task, started, ended, due, attempt, "
         "run, error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error, rollup, "
-        "signals) "
+        "signals, times) "
         "select c.scope, c.root, c.created, c.task, c.started, c.ended, c.due, c.attempt, c.run, c.error_retries, "
         "c.platform_retries, c.timeout_retries, c.status, c.step, c.params::pg_catalog.jsonb, "
         "c.edges::pg_catalog.jsonb, c.loop::pg_catalog.jsonb, c.error::pg_catalog.jsonb, "
-        "c.rollup::pg_catalog.jsonb, c.signals::pg_catalog.jsonb from c where c.is_new",
+        "c.rollup::pg_catalog.jsonb, c.signals::pg_catalog.jsonb, c.times::pg_catalog.jsonb from c where c.is_new",
         parameters, SPI_OK_INSERT);
 }
 

@@ -25,7 +25,7 @@ select p.oid, p.proname::text as name,
        format('%s scylla.%I(%s)', case p.prokind when 'p' then 'call' else 'select' end, p.proname,
               (select string_agg(format('null::%s', t::regtype), ', ' order by n)
                from unnest(p.proargtypes) with ordinality _ (t, n))) as call
-from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_fresh_ranges,_history,_job_nodes,_may_view,_may_watch,_no_such_job,_plan_nodes,_plan_waits,_pool_lines,_step_signals}');
+from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_fresh_ranges,_history,_job_nodes,_may_view,_may_watch,_no_such_job,_plan_nodes,_plan_waits,_pool_lines,_step_signals,_step_times}');
 -- Every relation, and ways of touching it.
 create temp table touch as
 select c.relname::text as name, statement
@@ -353,7 +353,7 @@ select is_empty($$
     select 'routine', p.proname, a.privilege_type from pg_proc p,
     aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0
-          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._fresh_ranges', 'scylla._history', 'scylla._job_nodes', 'scylla._may_view', 'scylla._may_watch', 'scylla._no_such_job', 'scylla._plan_nodes', 'scylla._plan_waits', 'scylla._pool_lines', 'scylla._step_signals'])$$,
+          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._fresh_ranges', 'scylla._history', 'scylla._job_nodes', 'scylla._may_view', 'scylla._may_watch', 'scylla._no_such_job', 'scylla._plan_nodes', 'scylla._plan_waits', 'scylla._pool_lines', 'scylla._step_signals', 'scylla._step_times'])$$,
     'PUBLIC holds nothing in the schema');
 select results_eq($$select p.proname::text collate "default", a.privilege_type, p.proowner::regrole
                     from pg_proc p, aclexplode(p.proacl) a
@@ -368,7 +368,7 @@ select results_eq($$select p.proname::text collate "default", a.privilege_type, 
                            ('_plan_nodes', 'EXECUTE', current_user::regrole),
                            ('_plan_waits', 'EXECUTE', current_user::regrole),
                            ('_pool_lines', 'EXECUTE', current_user::regrole),
-                           ('_step_signals', 'EXECUTE', current_user::regrole)$$,
+                           ('_step_signals', 'EXECUTE', current_user::regrole), ('_step_times', 'EXECUTE', current_user::regrole)$$,
                   'but what the views call: their readers need nothing else; and what reads as its caller');
 select is_empty($$select oid::regprocedure from pg_proc where pronamespace = 'scylla'::regnamespace and prosecdef
                   and not exists (select from unnest(proconfig) c where c = 'search_path=pg_catalog, pg_temp')$$,

@@ -37,6 +37,7 @@ struct KeptStep {
     std::string error{};
     std::string rollup{};
     std::string signals{};
+    std::string times{};
     std::vector<StepStatus> earlier{}; // attempts
 
     void set(const workflow::Step &from, std::string_view id) {
@@ -46,6 +47,7 @@ struct KeptStep {
         error = show(from.error);
         rollup = show(from.rollup);
         signals = show(from.signals);
+        times = show(from.times);
         step = from;
         step.id = id;
     }
@@ -58,6 +60,7 @@ struct KeptStep {
         made.error = error;
         made.rollup = rollup;
         made.signals = signals;
+        made.times = times;
         return made;
     }
 };
@@ -700,6 +703,29 @@ private:
         }
     }
 
+    // 0: it is not kept.
+    static std::int64_t time_of(const KeptStep &kept, StepStatus status) {
+        if (status == StepStatus::running)
+            return kept.step.started;
+        const std::string member = "\"" + show(workflow::name_of(status)) + "\":";
+        const std::size_t found = kept.times.find(member);
+        return found == std::string::npos ? 0 : std::stoll(kept.times.substr(found + member.size()));
+    }
+    // A step that waits has the time of its status, and times follow each other in the order of statuses.
+    static void check_times(const KeptStep &kept, const std::string &name) {
+        std::int64_t last = kept.step.created;
+        for (auto status = StepStatus::initialized; status <= StepStatus::finishing;
+             status = static_cast<StepStatus>(static_cast<int>(status) + 1)) {
+            const std::int64_t at = time_of(kept, status);
+            EXPECT_TRUE(kept.step.status != status || at != 0) << name << " has no time for its status " << kept.times;
+            EXPECT_TRUE(at == 0 || at >= last) << name << " " << kept.times;
+            last = std::max(last, at);
+        }
+        EXPECT_TRUE(kept.step.ended == 0 || kept.step.ended >= last) << name << " " << kept.times;
+        const bool has_ended = workflow::is_terminal(kept.step.status) || kept.step.status == StepStatus::not_created;
+        EXPECT_TRUE(has_ended || kept.step.ended == 0) << name << " has ended and goes on";
+    }
+
     // What must hold between turns.
     void check() const {
         if (is_sound)
@@ -718,6 +744,8 @@ private:
                         << name << " waits for signals that nobody looks for";
                 }
                 EXPECT_EQ(workflow::is_complete(kept.step.status) && kept.edges.empty() && kept.step.ended == 0, false);
+                if (is_sound)
+                    check_times(kept, name);
             }
             EXPECT_TRUE(workflow::is_terminal(scope.status) ? !live : live || scope.steps.empty())
                 << path_of(id) << " " << workflow::name_of(scope.status);

@@ -623,8 +623,9 @@ private:
             return;
         }
         KeptStep &step = scope.steps.at(any_of(scope.steps).first);
-        std::string *texts[] = {&step.params, &step.edges, &step.loop, &step.error, &step.rollup, &step.signals};
-        *texts[below(6)] = garbage;
+        std::string *texts[] = {&step.params, &step.edges,   &step.loop, &step.error,
+                                &step.rollup, &step.signals, &step.times};
+        *texts[below(7)] = garbage;
     }
     void note(EventKind kind, const StepKey &key, std::int32_t attempt, std::string_view data) {
         agenda_.push_back({kind, key.first, key.second, attempt, std::string(data)});

@@ -1,6 +1,7 @@
 // The signals that a step sends before it succeeds (section 7.5).
 #include "model/workflow/advance.h"
 #include "model/workflow/outputs.h"
+#include "model/workflow/step_times.h"
 
 namespace scylla::model::workflow {
 
@@ -15,6 +16,7 @@ void Advance::announce(LiveScope &scope, LiveStep &step, std::string_view data) 
         step.signals = state_.keep(std::move(signals));
         step.now.status = StepStatus::finishing;
         step.now.due = 0;
+        keep_time(state_, step, StepStatus::finishing);
         change(step);
     } catch (const NotYet &) {
         postpone(scope, step, StepStatus::finishing);

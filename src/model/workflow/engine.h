@@ -58,6 +58,7 @@ struct Step {
     std::string_view signals{}; // that it waits for or has waited for: an array (dependencies.h)
     std::string_view error{};   // why it has failed: "message", and the members of its task's error
     std::string_view rollup{};  // of a loop: how many leaves in its iterations have which status (see rollup.h)
+    std::string_view times{};   // when it entered statuses in which it has waited (step_times.h)
     std::int64_t created = 0;
     std::int64_t started = 0; // STARTING
     std::int64_t ended = 0;

@@ -4,6 +4,7 @@
 #include "model/workflow/advance.h"
 #include "model/workflow/dependencies.h"
 #include "model/workflow/step_template.h"
+#include "model/workflow/step_times.h"
 
 namespace scylla::model::workflow {
 
@@ -67,8 +68,11 @@ void Advance::begin_attempt(LiveScope &scope, LiveStep &step) { enter(scope, ste
 void Advance::enter(LiveScope &scope, LiveStep &step, StepStatus phase) {
     change(step);
     step.now.due = 0;
+    StepStatus reached = phase;
     for (auto next = std::optional(phase); next; next = pass(scope, step))
-        step.now.status = *next;
+        reached = step.now.status = *next;
+    if (step.now.started == 0) // it waits there, or has failed there
+        keep_time(state_, step, reached);
 }
 
 // The phase after that of the step; nothing: the step must wait there, or the attempt has left these phases.
@@ -194,6 +198,7 @@ void Advance::begin_work(LiveScope &scope, LiveStep &step) {
         step.now.started = state_.now;
         attempt(scope, step, [&] { start(scope, step); });
     } catch (const NotYet &) {
+        step.now.started = 0;
         postpone(scope, step, StepStatus::starting);
     }
 }

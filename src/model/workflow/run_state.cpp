@@ -40,6 +40,7 @@ void RunState::load(const Scope &scope) {
         there.attempt_before = step.attempt;
         there.params_before = step.params;
         there.rollup_before = step.rollup;
+        there.times_before = step.times;
         there.is_stored = true;
     }
 }

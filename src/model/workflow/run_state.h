@@ -33,6 +33,7 @@ struct LiveStep {
     std::int32_t attempt_before = 0;
     std::string_view params_before{};
     std::string_view rollup_before{};
+    std::string_view times_before{};
     bool is_stored = false; // it has a row
     bool is_new = false;
     bool is_changed = false;

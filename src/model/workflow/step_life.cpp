@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/workflow/advance.h"
+#include "model/workflow/step_times.h"
 #include "model/workflow/words.h"
 
 namespace scylla::model::workflow {
@@ -163,6 +164,8 @@ void Advance::set_due(LiveScope &scope, LiveStep &step) {
 void Advance::postpone(LiveScope & /*scope*/, LiveStep &step, StepStatus status) {
     step.now.status = status;
     step.now.due = state_.now;
+    if (status == StepStatus::finishing)
+        keep_time(state_, step, status);
     change(step);
 }
 
@@ -213,6 +216,7 @@ void Advance::complete_with_error(LiveScope &scope, LiveStep &step) {
             if (failure.fault.kind == sel::FaultKind::stopped)
                 throw;
         } catch (const NotYet &) {
+            step.now.ended = 0;
             return postpone(scope, step, StepStatus::finishing);
         }
         taken.push_back(follows);

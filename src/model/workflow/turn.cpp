@@ -1,5 +1,7 @@
 #include "model/workflow/turn.h"
 
+#include <algorithm>
+
 #include "model/workflow/scope_params.h"
 
 namespace scylla::model::workflow {
@@ -54,7 +56,8 @@ private:
         const bool at_once = step.now.status == StepStatus::waiting_for_permits && step.node->timeout.empty() &&
                              state_.ends_before_default_timeout(state_.now);
         if (at_once)
-            memory_.beginners.push_back({memory_.tasks.size(), step.place, ref_of(scope, step, step.now.attempt)});
+            memory_.beginners.push_back({memory_.tasks.size(), step.place, ref_of(scope, step, step.now.attempt),
+                                         step.new_attempt ? std::string_view{} : step.times_before});
         for (const LiveScope *in = &scope; at_once && in->loop != nullptr; in = in->around) {
             if (in->loop->rolls_up)
                 memory_.beginners.back().loops.push_back(in->loop->place);
@@ -92,7 +95,8 @@ void begin(TurnMemory &memory, const Beginner &beginner, std::int64_t now) {
     const Rollup before = rollup_of(step.status, beginner.ref);
     const Rollup after = rollup_of(StepStatus::running, beginner.ref);
     step.status = StepStatus::running;
-    step.started = now;
+    step.started = std::max(now, step.created); // the caller's time may be that of the turn's begin
+    step.times = beginner.times;
     for (const std::size_t loop : beginner.loops) {
         Rollup &rollup = memory.rollups.at(loop);
         segregate(rollup, before);

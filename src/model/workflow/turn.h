@@ -16,6 +16,7 @@ struct Beginner {
     std::size_t task;                 // of the turn
     std::size_t step;                 // index among its changes
     std::string ref;                  // of the leaf, in rollups
+    std::string_view times;           // of the attempt, without those of this turn
     std::vector<std::size_t> loops{}; // around it: indexes among the changes
 };
 

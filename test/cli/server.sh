@@ -126,4 +126,18 @@ like "$output" 'ok       created the extension' 'creates the extension'
 like "$output" 'Add scylla to shared_preload_libraries' 'and says what is missing'
 run scylla doctor
 problem 'the library is not preloaded' 'doctor on such a server'
+
+# Nothing refuses these there, because the library comes with the first call of a function.
+sql "create function noop() returns trigger language plpgsql as 'begin return null; end';
+     create trigger mine after insert on scylla.task_ready for each row execute function noop();
+     alter table scylla.task_lease enable row level security;
+     create table child (task bigint constraint of_task references scylla.task_spec)"
+run scylla doctor
+is "$status $(grep -c '^problem' <<<"$output")" '1 4' 'doctor on what the functions bypass'
+for what in 'table task_ready has trigger "mine"' 'table task_lease has row security' 'table task_spec has constraint "of_task"'; do
+  like "$output" "problem  $what, which the functions bypass" "$what"
+done
+sql 'drop trigger mine on scylla.task_ready; alter table scylla.task_lease disable row level security; drop table child'
+run scylla doctor
+is "$(grep -c '^problem' <<<"$output")" 1 'and when it is gone'
 done_testing

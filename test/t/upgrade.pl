@@ -164,15 +164,57 @@ for my $forgotten (grep { !$needed{$_} } @names)
 	isnt(upgrade_difference($version, $next), '', "an upgrade script that forgets $forgotten is found out");
 }
 
-# The tasks come through the upgrade, and work goes on with the library that is there.
+# Begins a run of a workflow with a task in that queue.
+sub begin_run
+{
+	my ($database, $id, $type) = @_;
+	sql($node, qq(select scylla.create_workflow('{"properties": {"owner": "ada"}, "workflow": {"id": "$id", "steps": [
+		{"foreach": {"id": "each", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1, 2]}}}},
+		             "steps": [{"step": {"id": "in", "type": "$type"}}], "concurrency": 1, "transition": {"successors": {"wait": "true"}}}},
+		{"step": {"id": "wait", "type": "NoOp", "signal_dependencies": [{"name": "$id"}]}}]}}');
+		select scylla.start_workflow('$id'); call scylla.advance()), $database);
+}
+
+# Completes its task, and lets the engine go on.
+sub work_of_run
+{
+	my ($database, $id) = @_;
+	sql($node, qq(select from scylla.list_tasks(status => 'ready') t, scylla.lease_task(t.rn, 'engine test') where t.spec ->> 'workflow' = '$id';
+		select from scylla.list_tasks(status => 'running') t, scylla.complete(t.rn, 'engine test') where t.spec ->> 'workflow' = '$id';
+		call scylla.advance()), $database);
+}
+
+sub steps_of_run
+{
+	my ($database, $id) = @_;
+	return sql($node, "select string_agg(step || coalesce(iterations::text, '') || ' ' || status, ', ' order by step, iterations) from scylla.workflow_step where workflow = '$id'", $database);
+}
+
+# The tasks and the runs come through the upgrade, which replaces all functions and views, and work goes on with the library that is there.
 write_upgrade(grep { !/view of tasks|column of a table/ } @names);
+append_to_file("$extension/scylla--$version--$next.sql", "\n" . substr $installed, index $installed, 'create or replace function');
 sql($node, 'create database work');
 fill($node, 'work');
+begin_run('work', $_, 'Flow') for qw(begun waits paused);
+work_of_run('work', 'waits') for 1 .. 2;
+sql($node, q(select scylla.pause_step('paused', 1, 'wait')), 'work');
+work_of_run('work', 'paused') for 1 .. 2;
+my %steps = map { $_ => steps_of_run('work', $_) } qw(begun waits paused);
+is("$steps{begun}; $steps{waits}; $steps{paused}",
+	'each RUNNING, in{1} RUNNING; each SUCCEEDED, in{1} SUCCEEDED, in{2} SUCCEEDED, wait WAITING_FOR_SIGNALS; each SUCCEEDED, in{1} SUCCEEDED, in{2} SUCCEEDED, wait PAUSED',
+	'runs of workflows are under way');
 my $before = tasks($node, 'work');
 sql($node, "alter extension scylla update to '$next'", 'work');
 is(tasks($node, 'work'), $before, 'every task is the same after an upgrade');
 is(sql($node, q(select rn, attempt from scylla.lease('q', 'w')), 'work'), 'ready|1', 'lease works after an upgrade');
 checked($node, 'check() finds nothing after an upgrade', 'work');
+is(steps_of_run('work', $_), $steps{$_}, "the run $_ is the same after an upgrade") for qw(begun waits paused);
+work_of_run('work', 'begun') for 1 .. 2;
+sql($node, q(select scylla.resume_step('paused', 1, 'wait'); call scylla.advance();
+	select scylla.send_signal(id, '{}') from unnest('{begun,waits,paused}'::text[]) id; call scylla.advance()), 'work');
+is(steps_of_run('work', $_), 'each SUCCEEDED, in{1} SUCCEEDED, in{2} SUCCEEDED, wait SUCCEEDED', "the run $_ goes on to its end") for qw(begun waits paused);
+is(sql($node, q(select string_agg(distinct status, ' ') from scylla.workflow_run), 'work'), 'SUCCEEDED', 'and has succeeded');
+checked($node, 'check() finds nothing after these', 'work');
 
 # An appended column of the view is no trouble for a library that does not know it.
 write_upgrade('a table', 'a column of the view of tasks');
@@ -220,6 +262,16 @@ for my $file (sort glob "$FindBin::RealBin/data/scylla-*.sql")
 			select last_task = rn and t.queue = 'q' from scylla.task t, scylla.schedules where rn like 'nightly/%'), $database),
 		"1\n1\nt", "$released -> $version: ... and run");
 	checked($node, "$released -> $version: check() finds nothing afterwards", $database);
+
+	# Workflows came later. Their runs use the queues of that version, beside its tasks.
+	my $others = sql($node, $look, $database);
+	begin_run($database, 'flow', 'Q');
+	work_of_run($database, 'flow') for 1 .. 2;
+	sql($node, q(select scylla.send_signal('flow', '{}'); call scylla.advance()), $database);
+	is(steps_of_run($database, 'flow'), 'each SUCCEEDED, in{1} SUCCEEDED, in{2} SUCCEEDED, wait SUCCEEDED', "$released -> $version: a workflow runs");
+	is(sql($node, "select $columns from scylla.task where plan is null or plan not like 'workflow:%' order by rn", $database), $others,
+		"$released -> $version: ... and leaves the tasks that were there");
+	checked($node, "$released -> $version: check() finds nothing after that", $database);
 }
 
 # 0.1 did not tell of a task why it was skipped; from then on it says so, and is known by it.

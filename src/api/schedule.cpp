@@ -95,7 +95,7 @@ void check_tasks(Jsonb *tasks, const text *planned_key) {
         };
         if (find("plan") != nullptr || find("not_before") != nullptr)
             error::bad_argument("tasks", error::show(task), "The schedule itself gives plan and not_before.", i + 1);
-        if (find("rn") != nullptr && value.type != jbvString)
+        if (find("rn") != nullptr && value.type != jbvString && value.type != jbvNull)
             error::bad_argument("rn", error::show(JsonbValueToJsonb(&value)), "It must be a text.", i + 1);
         if (find("depends_on") != nullptr && value.type != jbvNull &&
             !(value.type == jbvBinary && JsonContainerIsArray(value.val.binary.data)))

@@ -44,12 +44,13 @@ Input read_input(JsonbValue *object, int64 element) {
     Input input{nullptr, json::empty_object(), construct_empty_array(TEXTOID)};
     json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
         const std::string_view member(argument);
+        const bool is_default = value->type == jbvNull;
         if (member == "signal")
             input.signal = args::name(argument, json::to_text(argument, value, element), element);
         else if (member == "match")
-            input.match = json::to_jsonb(value);
+            input.match = is_default ? input.match : json::to_jsonb(value);
         else if (member == "join")
-            input.joined_by = read_join(value, element);
+            input.joined_by = is_default ? input.joined_by : read_join(value, element);
         else
             error::bad_argument("signals", json::show(object), k_signals_rule, element);
     });

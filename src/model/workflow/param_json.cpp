@@ -35,7 +35,7 @@ public:
         }
         const sel::Map &object = *json.map;
         const auto type = read_name(object, "type", where, find_type, "a type of parameters");
-        if (!type && object.find("type") == nullptr)
+        if (!type && find_member(object, "type") == nullptr)
             problems_.add(where, R"(has no "type")");
         if (!type)
             return std::nullopt;
@@ -45,9 +45,9 @@ public:
         param.source = read_name(object, "source", where, find_source, "a source of parameters");
         const Object read{object, where};
         param.tags = Reader(context_, problems_).tags(read);
-        if (const Value *validator = object.find("validator"))
+        if (const Value *validator = find_member(object, "validator"))
             param.validator = read_text(*validator, where.member("validator"));
-        if (const Value *meta = object.find("meta"); meta != nullptr && meta->type != sel::Type::map)
+        if (const Value *meta = find_member(object, "meta"); meta != nullptr && meta->type != sel::Type::map)
             problems_.add(where.member("meta"), "must be an object");
         Reader(context_, problems_)
             .refuse_others(read, {"type", "value", "expression", "mode", "internal_mode", "source", "tags", "validator",
@@ -57,11 +57,17 @@ public:
     }
 
 private:
+    // Null: the member is missing or null.
+    static const Value *find_member(const sel::Map &object, std::string_view name) {
+        const Value *found = object.find(name);
+        return found == nullptr || found->is_null() ? nullptr : found;
+    }
+
     // One of the names of an enumeration.
     template <typename Found>
     std::optional<Found> read_name(const sel::Map &object, std::string_view name, const Where &where,
                                    std::optional<Found> (*find)(std::string_view) noexcept, std::string_view what) {
-        const Value *given = object.find(name);
+        const Value *given = find_member(object, name);
         if (given == nullptr)
             return std::nullopt;
         const auto found = given->type == sel::Type::string ? find(given->view()) : std::nullopt;
@@ -82,7 +88,7 @@ private:
     // The value or the expression. Only parameters that the system writes may have neither.
     void read_content(const sel::Map &object, const Where &where, Param &param) {
         const Value *value = object.find("value");
-        const Value *expression = object.find("expression");
+        const Value *expression = find_member(object, "expression");
         if (value != nullptr && expression != nullptr)
             return problems_.add(where, R"(has both "value" and "expression")");
         if (value == nullptr && expression == nullptr) {

@@ -54,8 +54,8 @@ create index signal_sent_name on scylla.signal_sent (name text_pattern_ops, id);
 create index signal_sent_params on scylla.signal_sent using gin (params jsonb_path_ops) with (fastupdate = off);
 comment on table scylla.signal_sent is 'The signals of the time that scylla.signal_retention says.';
 
--- Only conditions that wait are here. A signal finds them by the digest of the parameters that they compare for equality, and
--- by the bound of a range.
+-- Only conditions that have not ended are here. A signal finds them by the digest of the parameters that they compare for
+-- equality, and by the bound of a range.
 create table scylla.signal_condition (
     id bigint not null,
     digest bigint not null,
@@ -75,7 +75,7 @@ comment on column scylla.signal_condition.bound is 'The bound of the range, in a
 comment on column scylla.signal_condition.match is 'The parameters and what they are compared with.';
 comment on column scylla.signal_condition.of_step is 'True: only a step of a workflow waits (scylla.workflow_wait); false: gates of tasks do.';
 
--- Who sends a signal knows by these rows which digests to make. Equal rows may be there twice.
+-- These rows tell the sender of a signal which digests to look up. There may be equal rows.
 create table scylla.signal_shape (
     id bigint not null,
     name text not null,

@@ -26,8 +26,8 @@ comment on column scylla.signal_grants.signal is 'The name of the signals.';
 comment on column scylla.signal_grants.role is 'The role; public: everybody.';
 comment on column scylla.signal_grants.privilege is 'owner, send, wait or admin.';
 
--- Each kind is a barrier of its own and the whole is none: as with scylla.task. A token is a secret of those who know it: its owner
--- sees it, others do not see the callback.
+-- Each kind is a barrier of its own and the whole is none: as with scylla.task. A token is a secret: only the owner of a callback
+-- sees it.
 create or replace view scylla._callback_condition with (security_barrier) as
     select 'callback' as kind, c.token as name, null::jsonb as match, c.created, c.expires,
            case when e.id is null then case when c.expires <= now() then 'expired' else 'waiting' end

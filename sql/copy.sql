@@ -1,4 +1,4 @@
--- Tasks that were resubmitted, and as what.
+-- Tasks that were resubmitted, and their copies.
 
 create table scylla.task_copy (
     original bigint not null,

@@ -1,4 +1,4 @@
--- Job types: what must run before something may run, over which ids (docs/jobs.md). Roles are stored by name, as with queues.
+-- Job types: what must run before a job, and for which ids (docs/jobs.md). Roles are stored by name, as with queues.
 
 create table scylla.job_definition (
     id bigint not null default nextval('scylla.task_id_seq'),
@@ -50,7 +50,7 @@ create table scylla.job_chunk (
 create index job_chunk_plan on scylla.job_chunk (plan);
 comment on table scylla.job_chunk is 'The ids that a task of a job is for.';
 
--- Only ever inserted, so that completions never meet; what newer rows cover is removed with old plans.
+-- Rows are only inserted, so that completions never wait for each other. A row that newer ones cover is removed with old plans.
 create table scylla.job_success (
     id bigint not null default nextval('scylla.task_id_seq'),
     job bigint not null,

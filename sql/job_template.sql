@@ -1,4 +1,4 @@
--- Job templates: what steps of one sub_type have in common (docs/workflows.md). Roles are stored by name, as with queues.
+-- Job templates: parameters and tags of steps of one sub_type (docs/workflows.md). Roles are stored by name, as with queues.
 
 create table scylla.job_template_text (
     created timestamptz not null default clock_timestamp(),

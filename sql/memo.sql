@@ -1,4 +1,4 @@
--- What few tasks keep from run to run (scylla.not_yet, scylla.defer). Only the transaction that holds the task's row of state
+-- State that a task keeps from run to run (scylla.not_yet, scylla.defer). Only the transaction that holds the task's row of state
 -- (task_lease, task_waiting, task_ready) writes here, so no call waits for another.
 create table scylla.task_memo (
     id bigint not null,

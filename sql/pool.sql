@@ -1,4 +1,4 @@
--- Pools: what tasks need of things that there is only so much of (docs/pools.md).
+-- Pools: limited resources that tasks need (docs/pools.md).
 
 create table scylla.resource_pool (
     id bigint not null default nextval('scylla.task_id_seq'),
@@ -26,7 +26,7 @@ comment on column scylla.resource_pool.users is 'Roles with the privilege use; n
 comment on column scylla.resource_pool.reporters is 'Roles with the privilege report; null: none.';
 comment on column scylla.resource_pool.admins is 'Roles with the privilege admin, which includes the others; null: none.';
 
--- Only inserted, so that no reporter waits for another. The latest one counts; the next report removes the others.
+-- Rows are only inserted, so that no reporter waits for another. The latest report counts; the next one removes the others.
 create table scylla.pool_report (
     id bigint not null default nextval('scylla.task_id_seq'),
     pool bigint not null,
@@ -37,7 +37,7 @@ create table scylla.pool_report (
 create index pool_report_at on scylla.pool_report (pool, at);
 comment on table scylla.pool_report is 'The usage of pools that report_usage() has reported.';
 
--- A task has a row per pool that could serve it while it waits only for pools. Tasks of one class differ in nothing but their age.
+-- While a task waits only for pools, it has a row per pool that could serve it. Tasks of one class differ only in age.
 create table scylla.pool_line (
     pool bigint not null,
     task_class bigint not null,
@@ -68,7 +68,7 @@ create table scylla.task_reservation (
     amounts jsonb not null,
     constraint task_reservation_pkey primary key (task, pool)
 ) using heap with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, vacuum_truncate = off);
--- A reader of uncommitted rows must find all of it in the row.
+-- Readers of uncommitted rows need all values in the row itself.
 alter table scylla.task_reservation alter column amounts set storage plain, alter column chosen set storage plain;
 create index task_reservation_pool on scylla.task_reservation (pool);
 comment on table scylla.task_reservation is 'What tasks hold of pools, from being placed to the end of the run.';

@@ -1,4 +1,4 @@
--- Pools as their users and admins see them, and what tasks hold there and wait for.
+-- Pools as their users and admins see them, with the tasks that hold resources or wait for them.
 
 create or replace view scylla._pool as
     with held as (

@@ -81,8 +81,8 @@ comment on column scylla.stat_worker.progress is 'Mean progress of its tasks, 0 
 -- ---- what tasks wait for -----------------------------------------------------------------------------------------------
 
 -- From each condition that waits to its gates and their tasks by keys: tasks that wait for a time or for other tasks, and those that have
--- ended, are not read. The subqueries with offset and limit leave the planner no other way, whatever its statistics say. A gate whose time
--- is over holds up nobody.
+-- ended, are not read. The subqueries with offset and limit leave the planner no other way, whatever its statistics say. A gate that
+-- has timed out blocks no task.
 create or replace view scylla._stat_waiting as
     with condition (kind, id) as (
         select 'signal', c.id from scylla.signal_condition c where not c.of_step
@@ -114,7 +114,7 @@ create or replace view scylla._stat_waiting as
     select * from number;
 comment on view scylla._stat_waiting is 'The rows of scylla.stat_waiting, by the number of the queue.';
 
--- Compiling the query takes longer than it does.
+-- Compiling the query would take longer than running it.
 create or replace function scylla._stat_waits(
         out queue text, out for_signals bigint, out for_callbacks bigint, out for_checks bigint, out for_pools bigint,
         out deferred bigint, out checks bigint)

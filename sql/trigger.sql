@@ -39,7 +39,7 @@ create index signal_trigger_input_name on scylla.signal_trigger_input (name text
 comment on table scylla.signal_trigger_input is 'The signals that a trigger joins.';
 comment on column scylla.signal_trigger_input.joined_by is 'The parameters whose values are equal in the signals of a set, by place.';
 
--- The sender writes one row, however many triggers there are.
+-- The sender of a signal writes one row, however many triggers there are.
 create table scylla.signal_unseen (
     seq bigint not null,
     constraint signal_unseen_pkey primary key (seq)

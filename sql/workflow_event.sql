@@ -1,4 +1,4 @@
--- Events of workflows (docs/monitoring.md): what has happened to them, their runs and steps, for those whose property `events` is on.
+-- Events of workflows (docs/monitoring.md): changes of workflows, runs and steps, if the property `events` of the workflow is on.
 
 create table scylla.workflow_event (
     position bigint not null,

@@ -1,8 +1,8 @@
--- What roles see of what has become of runs of workflows. Columns are only ever appended.
+-- Views of rollups, timelines and signals of runs of workflows. Columns are only ever appended.
 
--- Loops keep how many leaves there are in their iterations, so the rows of these are not read. A subworkflow that is waited for has the
--- leaves of the instance that it has started; inside of a loop it is a leaf. The limits leave nothing out: they tell the planner how few
--- there are, who would have all of it compiled otherwise.
+-- Loops store the number of leaves in their iterations, so the rows of iterations are not read. A synchronous subworkflow has the leaves
+-- of the instance that it has started; inside of a loop it is a leaf itself. The limits exclude no row. They tell the planner how few rows
+-- there are; otherwise it would have the query compiled.
 create or replace view scylla.workflow_rollup with (security_barrier) as
     select r.workflow, r.instance, r.run, u.total_leaf_count, u.overview
     from scylla.workflow_run_state r
@@ -130,7 +130,7 @@ comment on column scylla.workflow_timeline.type is 'STATUS: a change of status; 
 comment on column scylla.workflow_timeline.level is 'INFO, or ERROR.';
 comment on column scylla.workflow_timeline.message is 'The status, the action with its role and what has come of it, or the error.';
 
--- A signal that says it is of a step is believed if its sender was the owner of that workflow, as which steps send theirs.
+-- A signal counts as sent by the step that it names if its sender was the owner of that workflow: steps send their signals as that role.
 create or replace view scylla.workflow_lineage with (security_barrier) as
     select s.id as seq, s.name as signal, s.params, s.sent, f.workflow as source_workflow, f.instance as source_instance,
            case when f.id is not null and o.source ->> 'run' ~ '^[0-9]{1,9}$' then (o.source ->> 'run')::int end as source_run,

@@ -1,4 +1,4 @@
--- What keeps steps and runs of workflows from beginning (docs/workflows.md): breakpoints and pauses.
+-- Holds keep steps and runs of workflows from beginning (docs/workflows.md): breakpoints and pauses.
 
 create table scylla.workflow_hold (
     created timestamptz not null default clock_timestamp(),

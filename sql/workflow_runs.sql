@@ -1,6 +1,6 @@
 -- What roles see of runs of workflows. Columns are only ever appended.
 
--- Of each instance the runs before, and the last one.
+-- The earlier runs of each instance, and its last one.
 create or replace view scylla.workflow_run with (security_barrier) as
     select r.workflow, r.instance, n.run, r.version, coalesce(b.status, r.status) as status, coalesce(b.params, r.params) as params,
            coalesce(b.request, r.request) as request, coalesce(b.initiator, r.initiator) as initiator, r.request_id,
@@ -98,7 +98,7 @@ comment on column scylla.workflow_loop_iteration.params is 'The values of the pa
 comment on column scylla.workflow_loop_iteration.created is 'When it began for the first time.';
 comment on column scylla.workflow_loop_iteration.ended is 'When it ended; null: it has not.';
 
--- Of each step the attempts before, and the last one.
+-- The earlier attempts of each step, and its last one.
 create or replace view scylla.workflow_step_attempt with (security_barrier) as
     select r.workflow, r.instance, coalesce(a.run, s.run) as run, s.step, i.numbers as iterations, n.attempt, coalesce(a.status, s.status) as status,
            case when a.attempt is null then s.params else a.params end as params, case when a.attempt is null then s.error else a.error end as error,

@@ -1,4 +1,4 @@
--- Runs of workflows (docs/workflows.md). What is there of a run is written by the engine, and by who starts it.
+-- Runs of workflows (docs/workflows.md). The engine writes these rows, and the call that starts a run.
 
 create sequence scylla.workflow_agenda_seq cache 32;
 comment on sequence scylla.workflow_agenda_seq is 'Order of the agenda.';

@@ -1,4 +1,4 @@
--- Changing tasks that wait, and removing those that have ended.
+-- Changes of waiting tasks, and removal of tasks that have ended.
 
 create or replace function scylla.reschedule(rn text, not_before timestamptz = null) returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_reschedule';

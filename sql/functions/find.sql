@@ -1,4 +1,4 @@
--- Tasks by a filter, a portion at a time: looking at them, and acting on all of them.
+-- Finds tasks by a filter, and acts on them, in portions.
 
 create or replace function scylla.find_tasks(
     filter jsonb = '{}', max_tasks integer = 100, after text = null, max_looks integer = 10000,

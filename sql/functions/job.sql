@@ -1,4 +1,4 @@
--- Job types: what must run before something may run, over which ids. The idea is Stau's (Connected Cars, 2020).
+-- Job types: what must run before a job, and for which ids. The idea comes from Stau (Connected Cars, 2020).
 
 create or replace function scylla.define_job(job text, queue text, settings jsonb = '{}', needs jsonb = '[]') returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_define_job';
@@ -87,7 +87,7 @@ create or replace function scylla._no_such_job(job text) returns void
     language c immutable parallel safe as 'MODULE_PATHNAME', 'scylla_no_such_job';
 comment on function scylla._no_such_job is 'Raises 22023 if this is no name, else 42704. For job_dot() and job_mermaid().';
 
--- A row per job of the picture: it and all that it needs. sources are the jobs that it needs, lags how old they may be.
+-- One row for the job and for each job that it needs. sources: the jobs that it needs; lags: how old their results may be.
 create or replace function scylla._job_nodes(job text)
     returns table (node bigint, label text, state text, sources bigint[], lags text[])
     language plpgsql volatile parallel unsafe set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Pools: what tasks need of things that there is only so much of.
+-- Pools: limited resources that tasks need.
 
 create or replace function scylla.create_pool(pool text, capacity jsonb, policy text = 'backfill', settings jsonb = '{}')
     returns void

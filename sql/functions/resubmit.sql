@@ -1,4 +1,4 @@
--- Running again what has ended.
+-- Submits copies of tasks that have ended.
 
 create or replace function scylla.resubmit(rn text, new_rn text = null) returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_resubmit';

@@ -21,7 +21,7 @@ begin atomic
 end;
 comment on function scylla._steps_of is 'Internal: the steps of a workflow or a loop, in the order of the document.';
 
--- What is inside of a scope. body: the loop or the workflow, with its steps. A step that has not been created is there without times.
+-- The contents of a scope. body: the loop or the workflow, with its steps. A step that has not been created has no times.
 create or replace function scylla._tree_of_scope(scope bigint, body jsonb, level int, max_iterations int, failed_first boolean, viewer bigint,
     workflow text, instance bigint)
     returns table (depth int, kind text, name text, iterations bigint[], count bigint, status text, attempt int, started timestamptz,
@@ -87,7 +87,7 @@ begin
 end $$;
 comment on function scylla._tree_of_scope is 'Internal: what is inside of a run or an iteration, for run_tree().';
 
--- A run, and what is inside of it.
+-- A run with its contents.
 create or replace function scylla._tree_of_run(run bigint, level int, inside boolean, max_iterations int, failed_first boolean, viewer bigint)
     returns table (depth int, kind text, name text, iterations bigint[], count bigint, status text, attempt int, started timestamptz,
                    ended timestamptz, params jsonb, error jsonb, task text, workflow_id text, instance_id bigint)
@@ -121,7 +121,7 @@ may not view is a step only, and one with "sync": false has no steps here. Steps
   failed_first    steps and iterations that have failed before others, and of each loop the first ones that have failed
 Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance; 22023 bad argument.';
 
--- Loops and subworkflows that are not complete are looked into, and in these what has not succeeded: it does not matter how much has.
+-- Searches loops and subworkflows that are not complete, and in these only what has not succeeded, however much has.
 create or replace function scylla._failed_steps(run bigint, viewer bigint, max_steps int)
     returns table (workflow_id text, instance_id bigint, step text, iterations bigint[], attempt int, status text, ended timestamptz, params jsonb,
                    error jsonb, task text)
@@ -169,7 +169,7 @@ Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance;
 
 -- ---- pictures ----------------------------------------------------------------------------------------------------------
 
--- The steps of a definition, those of loops after it. run: null if it is none. look: in what colour; null: it has no status.
+-- The steps of a definition; those of a loop follow it. run: null for a picture of a workflow. look: the colour; null: no status.
 create or replace function scylla._workflow_nodes(definition jsonb, run bigint)
     returns table (node bigint, depth int, kind text, id text, note text, look text, successors jsonb)
     language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
@@ -206,7 +206,7 @@ create or replace function scylla._workflow_nodes(definition jsonb, run bigint)
 $$;
 comment on function scylla._workflow_nodes is 'Internal: the steps of a workflow for pictures.';
 
--- Conditions that are not just true, not longer than a picture bears.
+-- Conditions other than "true", cut for the picture.
 create or replace function scylla._workflow_edges(definition jsonb)
     returns table (source text, target text, condition text)
     language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
@@ -290,7 +290,7 @@ begin
 end $$;
 comment on function scylla._draw_mermaid is 'Internal: the same in the language of Mermaid.';
 
--- What has not ended yet ends now.
+-- Steps that have not ended are drawn until now.
 create or replace function scylla._draw_gantt(run bigint, viewer bigint, max_iterations int) returns text
     language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
     with line as (
@@ -307,9 +307,9 @@ create or replace function scylla._draw_gantt(run bigint, viewer bigint, max_ite
 $$;
 comment on function scylla._draw_gantt is 'Internal: when which step of a run ran.';
 
--- The signals of an instance, the newest ones: those that have started it, those that its steps have waited for, and those with the names that its
--- definition gives, which its steps have sent. A row for each, and for each who has used it, the first ones. source and target: an instance, with a step
--- and its iterations on a second line; null: nobody, or nobody that the viewer may see.
+-- The newest signals of an instance: those that started it, those that its steps have waited for, and those that its steps have sent, by the names
+-- in its definition. One row for each signal and each of its first users. source and target: an instance, with a step and its iterations on a second
+-- line; null: none, or none that the caller may view.
 create or replace function scylla._lineage_of(run bigint, viewer bigint, max_signals int)
     returns table (seq bigint, signal text, params jsonb, source text, target text)
     language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
@@ -368,7 +368,7 @@ create or replace function scylla._lineage_of(run bigint, viewer bigint, max_sig
 $$;
 comment on function scylla._lineage_of is 'Internal: where signals of an instance come from and who has used them, for pictures.';
 
--- Signals are round, and what is of the instance itself is coloured.
+-- Signals are round; the steps of the instance itself are coloured.
 create or replace function scylla._draw_lineage(run bigint, viewer bigint, max_signals int, as_dot boolean) returns text
     language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
     with found as materialized (select * from scylla._lineage_of(_draw_lineage.run, _draw_lineage.viewer, _draw_lineage.max_signals)),

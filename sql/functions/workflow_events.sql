@@ -1,4 +1,4 @@
--- Events of workflows: what has happened to those whose property events is on.
+-- Events of workflows whose property events is on.
 
 create or replace function scylla.read_workflow_events(after text = null, max_events integer = 1000, out cursor text, out "time" timestamptz,
                                             out workflow text, out kind text, out instance bigint, out run integer, out step text,

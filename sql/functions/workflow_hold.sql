@@ -1,4 +1,4 @@
--- What keeps steps and runs of workflows from beginning: see docs/workflows.md.
+-- Holds, which keep steps and runs of workflows from beginning: see docs/workflows.md.
 
 create or replace function scylla.set_breakpoint(workflow text, step text, version int = null, instance bigint = null, run int = null) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_set_breakpoint';

@@ -9,7 +9,7 @@ namespace scylla::model {
 inline constexpr int k_uuid_chars = 36;
 
 // unix_micros: the time since 1970. random: 8 random bytes, of which 62 bits are used. The 12 bits after the version
-// hold the fraction of the millisecond (method 3 of section 6.2), so that names made one after the other by one clock
+// hold the fraction of the millisecond (its section 6.2, method 3), so that names made one after the other by one clock
 // sort that way.
 inline std::array<char, k_uuid_chars> uuid_v7(std::uint64_t unix_micros,
                                               const std::array<std::uint8_t, 8> &random) noexcept {

@@ -1,4 +1,4 @@
-// Limits of definitions and runs of workflows (section 1.7). The server fills this from settings.
+// Limits of definitions and runs of workflows (docs/workflows.md, The document). The server fills this from settings.
 #pragma once
 
 #include <cstdint>

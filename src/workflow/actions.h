@@ -1,4 +1,4 @@
-// Actions of users on runs and their steps (section 14): who requested what, and the result. An action is a row of its
+// Actions of users on runs and their steps: who requested what, and the result. An action is a row of its
 // own, in addition to the one on the agenda.
 #pragma once
 

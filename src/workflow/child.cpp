@@ -1,4 +1,4 @@
-// Subworkflows: runs that a step of another run starts (section 5.4).
+// Subworkflows: runs that a step of another run starts.
 #include "pg/error.h"
 #include "pg/identity.h"
 #include "pg/json.h"

@@ -1,4 +1,4 @@
-// Restarts that begin at an ancestor: at the outer loop of a step, or at the runs that wait for a run (section 11). The
+// Restarts that begin at an ancestor: at the outer loop of a step, or at the runs that wait for a run. The
 // way up builds a path from the requested step or instance to the topmost ancestor that has ended, or to the nearest
 // live one. On the way down, each ancestor takes its part of the path and passes the rest to what it restarts.
 #include "pg/error.h"

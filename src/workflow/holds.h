@@ -1,4 +1,4 @@
-// Holds keep steps and runs of workflows from beginning (section 9): breakpoints, pauses of single steps, and pauses of
+// Holds keep steps and runs of workflows from beginning: breakpoints, pauses of single steps, and pauses of
 // whole workflows. A call that makes or removes one writes its row and a row on the agenda. The engine reads the holds
 // after it has taken the agenda, so that it sees all that was committed before.
 #pragma once

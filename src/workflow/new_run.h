@@ -16,7 +16,7 @@ struct NewRun {
     Jsonb *request;              // the parameters that are given
     Jsonb *restart = nullptr;    // as in model/workflow/engine.h; null: it is the first run
     Jsonb *params = nullptr;     // their values
-    const char *fault = nullptr; // why it ends at once: what is wrong with them
+    const char *fault = nullptr; // the error in them for which the run fails at once; null: none
     int64 before = 0;            // as in Start
 };
 
@@ -27,10 +27,10 @@ void evaluate_params(NewRun &made, Jsonb *before, bool keep_failed);
 // The steps of a run, or of an iteration, with their statuses only.
 std::span<const model::workflow::Step> steps_of(int64 scope);
 
-// What the run strategy says becomes of this run and of the others.
+// Applies the run strategy: decides whether the new run is stopped, and stops others for which it says so.
 struct Applied {
-    bool stopped = false;  // this one, at once
-    bool replaces = false; // the one before it of the same call has ended STOPPED
+    bool stopped = false;  // the new run
+    bool replaces = false; // NewRun::before has ended STOPPED
 };
 Applied apply_strategy(const NewRun &made);
 

@@ -1,4 +1,4 @@
-// Output of workers before the end of their tasks (section 4.8).
+// Output of workers before the end of their tasks.
 #pragma once
 
 #include "store/rows.h"

@@ -1,4 +1,4 @@
-// Signals that steps send (section 7.5).
+// Signals that steps send (docs/workflows.md, Output signals).
 #include "pg/hash.h"
 #include "pg/identity.h"
 #include "pg/json.h"

@@ -1,4 +1,4 @@
-// Permits of runs (section 13): pools of which leaf steps need a permit.
+// Permits of runs (docs/workflows.md, Permits): pools of which leaf steps need a permit.
 //
 //   workflow:ID            for all runs of the workflow: as many as the property step_concurrency
 //   workflow:ID/INSTANCE   for an instance and the subworkflows that it waits for: as many as

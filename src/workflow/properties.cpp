@@ -1,4 +1,4 @@
-// Changes of properties, which are independent of versions (section 1.2).
+// Changes of properties, which are independent of versions (docs/workflows.md, Properties).
 #include "pg/error.h"
 #include "pg/growing.h"
 #include "pg/json.h"

@@ -1,4 +1,4 @@
-// How an instance runs again (section 11): its row becomes that of the new run, and the run before gets another row.
+// How an instance runs again: its row becomes that of the new run, and the run before gets another row.
 // Its steps stay as they are until the engine begins the run.
 #include "pg/error.h"
 #include "pg/growing.h"

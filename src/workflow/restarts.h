@@ -1,4 +1,4 @@
-// What a restart runs again, and where it begins: at the instance itself, or at an ancestor (section 11).
+// What a restart runs again, and where it begins: at the instance itself, or at an ancestor.
 #pragma once
 
 #include "workflow/actions.h"

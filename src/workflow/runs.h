@@ -33,7 +33,7 @@ struct Start {
     bool keep_failed = false;
     const char *fault = nullptr; // with keep_failed: why it fails even with valid parameters
     int64 backfill = 0;          // 0: none
-    bool late = false;           // other runs of the workflow go first
+    bool late = false;           // other queued runs of the workflow begin before it
     int64 before = 0;            // the last run of the workflow that the same call has made; 0: none
 };
 struct Started {
@@ -50,8 +50,8 @@ Started start(const Start &request);
 // Triggers start runs as the owner of the workflow.
 
 // Called when the active version or the properties of a workflow have changed.
-void keep_time_triggers(const text *workflow);   // a schedule for each time trigger (section 8)
-void keep_signal_triggers(const text *workflow); // a trigger for each signal trigger (section 7.3)
+void keep_time_triggers(const text *workflow);   // a schedule for each time trigger
+void keep_signal_triggers(const text *workflow); // a trigger for each signal trigger
 inline void keep_triggers(const text *workflow) {
     keep_time_triggers(workflow);
     keep_signal_triggers(workflow);
@@ -68,7 +68,7 @@ struct LastRun {
     Parent parent; // root 0: none
 };
 LastRun require_last(const text *workflow, int64 instance);
-// An instance whose last run has ended runs again (section 11).
+// An instance whose last run has ended runs again.
 struct RestartCall {
     const text *workflow;
     int64 instance;
@@ -96,7 +96,7 @@ void end_run(const text *workflow, int64 instance, const char *kind);
 void unblock(const text *workflow, int64 instance);
 int64 unblock_all(const text *workflow);
 
-// Whether the workflow, which the caller has locked, may get another run strategy (section 3.5). 55000.
+// Whether the workflow, which the caller has locked, may get another run strategy. 55000.
 void require_switch(const Head &head, model::workflow::Rule rule);
 // More runs may be live at once: the engine must check the queued runs.
 void look_at_queue(const text *workflow);

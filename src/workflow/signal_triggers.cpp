@@ -1,4 +1,4 @@
-// Signal triggers (section 7.3): triggers of signals that start runs.
+// Signal triggers (docs/workflows.md, Signal triggers): triggers of signals that start runs.
 #include "model/sel/sel.h"
 #include "pg/error.h"
 #include "pg/hash.h"

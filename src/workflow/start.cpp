@@ -1,4 +1,4 @@
-// How a run begins (section 3): its number, its parameters, and its run strategy.
+// How a run begins: its number, its parameters, and its run strategy.
 #include "pg/error.h"
 #include "pg/identity.h"
 #include "pg/json.h"

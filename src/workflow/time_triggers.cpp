@@ -1,4 +1,4 @@
-// Time triggers (section 8): schedules that start runs.
+// Time triggers (docs/workflows.md, Time triggers): schedules that start runs.
 #include "model/workflow/trigger_times.h"
 #include "pg/hash.h"
 #include "pg/json.h"

@@ -1,4 +1,4 @@
-// Triggers of workflows (sections 7.3 and 8): the common part of time triggers and signal triggers.
+// Triggers of workflows: the common part of time triggers and signal triggers.
 //
 // A trigger is a schedule, or a trigger of signals, with a name that users cannot give. Both belong to the owner of the
 // workflow. Their task is an object with the member "workflow".

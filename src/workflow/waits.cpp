@@ -1,4 +1,4 @@
-// Signals that steps wait for (section 7.4).
+// Signals that steps wait for (docs/workflows.md, Signal dependencies).
 //
 // A wait is a condition (plan/conditions.h) and a row of workflow_wait, written together. Only the transaction that
 // removes the waiting condition removes that row: the sender of a matching signal, the engine when the step has ended,

@@ -452,7 +452,7 @@ void cancel_by_id(store::Store &store, int64 task, TimestampTz now) {
         (void)cancel_task(store, *spec, now);
 }
 
-// Whatever has ended the step, the live run that it has started is stopped, if there is one.
+// The step has ended: stops the run that it has started as a subworkflow, if that run is live.
 void stop_child(const Root &root, int64 scope, const text *step) {
     Parameters parameters;
     parameters.add(scope).add(step);

@@ -151,7 +151,7 @@ test("tasks by what is in them, and by their age", async () => {
   assert.deepEqual(await barriers(page), []);
   await page.fill("input[name=created_before]", "2001-01-01T00:00");
   await page.click("main form button");
-  await page.waitForSelector("text=No task is like that.");
+  await page.waitForSelector("text=No task matches.");
   assert.match(page.url(), /created_before=200[01]-/);
   assert.equal(await page.inputValue("input[name=created_before]"), "2001-01-01T00:00");
   await visit(page, console_.address + "queue?name=mail&spec=" + q("{"));
@@ -376,7 +376,7 @@ test("a workflow is paused and resumed; steps stop at breakpoints, are paused, r
   await told("Breakpoint dropped.");
   assert.equal(status("two"), "PAUSED");
   await press("Drop and resume");
-  await told("Breakpoint dropped, and what it has stopped goes on.");
+  await told("Breakpoint dropped. The steps that it stopped continue.");
   await page.waitForSelector("dd >> text=RUNNING");
   assert.equal(sql("console_pages", "select count(*) from scylla.workflow_breakpoint where workflow = 'held'"), "0");
   // The page of the first run shows what that run did.
@@ -402,7 +402,7 @@ test("a workflow is started with parameters", async () => {
   assert.deepEqual(await barriers(page), []);
   await page.fill("dialog textarea", "[1]");
   await page.click("dialog button >> text=Start");
-  assert.match(await text("dialog"), /This is no JSON object\./);
+  assert.match(await text("dialog"), /This is not a JSON object\./);
   assert.equal(await page.evaluate(() => document.activeElement.id), "given", "it can be corrected");
   await page.fill("dialog textarea", '{"day": "<b>monday</b>"}');
   await page.click("dialog button >> text=Start");
@@ -527,7 +527,7 @@ test("the priority of a task is changed, by the keyboard", async () => {
   assert.deepEqual(await barriers(page), []);
   await page.fill("dialog input", "high");
   await page.keyboard.press("Enter");
-  await page.waitForSelector("dialog >> text=This is no whole number.");
+  await page.waitForSelector("dialog >> text=This is not a whole number.");
   await page.fill("dialog input", "17");
   await page.keyboard.press("Enter");
   await told("Its priority is 17.");

@@ -1,4 +1,4 @@
-// Questions to the server, and changes.
+// Requests to the server: queries and changes.
 
 export class Refusal extends Error {
   constructor(status, answer) {

@@ -1,4 +1,4 @@
-// Which page is shown, and when it is drawn anew.
+// Shows a page, and decides when to load and draw it again.
 import { begin, change, get, path, session } from "./api.js";
 import { h, update } from "./dom.js";
 import { link } from "./format.js";
@@ -21,11 +21,11 @@ const $ = (id) => document.getElementById(id);
 const place = () => location.pathname.slice(location.pathname.lastIndexOf("/") + 1);
 
 let shown = null; // {name, page, parameters}
-let drawing = 0; // the latest load
-let loading = 0; // how many are under way
+let drawing = 0; // number of the latest load
+let loading = 0; // number of loads in progress
 let drawn = 0; // beats since the page was loaded
 let lost = false;
-let begun = null; // becomes null when it is known who looks at the pages, or why it is not
+let begun = null; // a promise for the session: null, or the error for which there is none
 
 function visit() {
   const name = place();
@@ -39,8 +39,8 @@ function visit() {
 
 const isLost = (answer) => answer instanceof Error && (answer.status === 503 || answer.status === 0);
 
-// Loads what the page shows, and draws it. A look that is refused shows that in its place. A new page that can be shown in parts
-// is drawn with each of them.
+// Loads the data of the page and draws it. A query that is refused shows its error in its place. A new page with `parts` is drawn
+// again after each answer.
 async function load() {
   const mine = ++drawing;
   const { page, parameters } = shown;
@@ -64,7 +64,7 @@ async function load() {
   const unreachable = answers.find(isLost);
   if (unreachable) {
     trouble(unreachable);
-    if ($("main").dataset.page === location.href) return; // what is there stays
+    if ($("main").dataset.page === location.href) return; // keep the old content
   }
   shown.data = data;
   shown.complete = true;
@@ -92,14 +92,14 @@ export function go(to) {
   return visit();
 }
 
-// What the page shows changes, and stays the same page: what is unfolded, say.
+// Changes what the page shows, for example which loops are unfolded, without a new entry in the history.
 function replace(to) {
   history.replaceState(null, "", to);
   shown.parameters = Object.fromEntries(new URLSearchParams(location.search));
   return load();
 }
 
-// ---- what is told ---------------------------------------------------------------------------------------------------------
+// ---- messages -------------------------------------------------------------------------------------------------------------
 
 function trouble(error) {
   lost = true;
@@ -115,25 +115,25 @@ function beat() {
     drawn = Infinity;
   }
   drawn++;
-  // One that takes longer than a beat is not overtaken by the next.
+  // A load that takes longer than a beat delays the next one.
   if (drawn >= beatsOf(shown) && !loading) load();
   else if (shown.page.live) draw();
 }
 
-// How many beats pass before the page is loaded again: a number, or a function of what it shows.
+// Number of beats between two loads of the page: a number, or a function of its data.
 const beatsOf = ({ page: { beats }, data }) => (typeof beats === "function" ? (data ? beats(data) : 1) : beats);
 
 const tell = (text, bad = false) => update($("told"), [h("span", { class: bad && "bad" }, text)]);
 
 // ---- changes ----------------------------------------------------------------------------------------------------------------
 
-// False, or what was answered. field: {label, value, read, wrong}: what is to be typed; `read` makes a value of it, or null: an object, as
-// JSON, if it says nothing else. choice: what can be ticked.
+// Opens a dialog. Returns false if the reader goes back, else {given, chosen}. field: {label, value, read, wrong}, for a text that the
+// reader types: `read` returns its value, or null if it is invalid; by default it reads a JSON object. choice: the label of a checkbox.
 function ask(question, text, button, { grave, field, choice } = {}) {
   const dialog = $("ask");
   return new Promise((resolve) => {
     const end = (answer) => { dialog.close(); resolve(answer); };
-    const { read = objectIn, wrong: complaint = "This is no JSON object." } = field ?? {};
+    const { read = objectIn, wrong: complaint = "This is not a JSON object." } = field ?? {};
     const typed = { id: "given", "aria-describedby": "wrong" };
     const input = field && (field.read ? h("input", { ...typed, value: field.value, autocomplete: "off" }) : h("textarea", { ...typed, rows: 6, spellcheck: "false" }, field.value));
     const box = choice && h("input", { type: "checkbox", id: "chosen" });
@@ -146,7 +146,7 @@ function ask(question, text, button, { grave, field, choice } = {}) {
     };
     if (input?.nodeName === "INPUT") input.onkeydown = (event) => {
       if (event.key !== "Enter") return;
-      event.preventDefault(); // else the button that has the focus next is pressed
+      event.preventDefault(); // otherwise the key also presses the button that gets the focus
       yes();
     };
     dialog.replaceChildren(h("h2", { id: "question" }, question), ...[text].flat().filter(Boolean).map((line) => h("p", {}, line)),
@@ -185,8 +185,8 @@ const actions = {
   go,
   replace,
   tell,
-  // A button. {question, text, grave, field, choice}: asks before; `text` may be a function that returns a promise, `body` one that gets what
-  // was typed, and whether the choice was ticked.
+  // A button for a change. With a question it opens a dialog first (see ask). text: also a function that returns a promise. body: also a
+  // function of the typed value and of whether the checkbox is ticked.
   button(label, name, body, done, { question, text, grave, field, choice } = {}) {
     if (session.read_only) return null;
     const run = async () => {
@@ -232,7 +232,7 @@ function showKeys() {
   dialog.showModal();
 }
 
-let went = 0; // when g was pressed
+let went = 0; // time at which g was pressed
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.nodeName) || $("ask").open) return;
   const to = Date.now() - went < 1500 && menu.find(([, , key]) => key === event.key);
@@ -247,7 +247,7 @@ document.addEventListener("keydown", (event) => {
 
 // ---- the beginning ------------------------------------------------------------------------------------------------------------
 
-// What the page shows is asked for while it is not yet known who looks at it.
+// Loads the page and the session at the same time.
 async function start() {
   begun = begin().then(() => null, (error) => error);
   listen({ pulse: beat, trouble });

@@ -1,8 +1,8 @@
-// Elements. Text becomes text nodes and nothing else, so names cannot become elements.
+// Builds elements. A text always becomes a text node, so no name can become an element.
 
 const drawing = new Set(["svg", "g", "rect", "path", "polyline", "text", "title", "marker", "defs"]);
 
-// h("td", {class: "name", onclick: f}, "text", element, [more]): nothing of null, undefined and false.
+// h("td", {class: "name", onclick: f}, "text", element, [more]). null, undefined and false are left out.
 export function h(tag, attributes, ...children) {
   const inside = attributes?.xmlns || drawing.has(tag);
   const element = inside ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -25,7 +25,7 @@ function append(element, children) {
 
 const handlers = ["onclick", "onsubmit", "ontoggle"];
 
-// Makes the children of an element what they shall be. What is there already stays, with focus, selection and what is open.
+// Replaces the children of an element. Children that are alike are changed in place, and keep focus, selection and what is unfolded.
 export function update(element, wanted) {
   const byKey = new Map();
   for (const child of element.children) if (child.dataset?.key) byKey.set(child.dataset.key, child);
@@ -60,7 +60,7 @@ function become(old, next) {
   }
   for (const { name } of [...old.attributes])
     if (!next.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
-  // What the reader has folded or unfolded stays so.
+  // `open` of <details> belongs to the reader.
   for (const { name, value } of next.attributes)
     if (old.getAttribute(name) !== value && !(name === "open" && old.nodeName === "DETAILS")) old.setAttribute(name, value);
   for (const name of handlers) old[name] = next[name];

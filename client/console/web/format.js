@@ -1,7 +1,7 @@
-// Values as people read them.
+// Formats values for people.
 import { h } from "./dom.js";
 
-// A page with its parameters. Relative, so that the console can be behind a proxy, in a folder.
+// The address of a page with its parameters. Relative, so that a proxy can serve the console in a folder.
 export function link(page, parameters = {}) {
   const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "");
   const query = new URLSearchParams(given).toString();
@@ -27,7 +27,7 @@ export function duration(seconds) {
   return Math.round(s / 86400) + " d";
 }
 
-// How long ago or how soon, with the exact time, in the reader's zone, as its title.
+// A time as a distance from now; its title is the exact time in the reader's time zone.
 export function time(text) {
   if (!text) return null;
   const when = new Date(text);

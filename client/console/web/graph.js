@@ -1,4 +1,4 @@
-// A graph of tasks, from left to right: a task stands behind all that it depends on.
+// Graphs of tasks, drawn from left to right: a task is to the right of all tasks that it depends on.
 import { h } from "./dom.js";
 import { duration, link } from "./format.js";
 
@@ -24,7 +24,7 @@ export function layers(tasks) {
   const columns = [];
   for (const node of byName.values()) (columns[node.layer] ??= []).push(node);
   columns.forEach((column) => column.forEach((node, i) => (node.place = i)));
-  // Each next to the middle of those before it, then of those behind it.
+  // Sorts each column by the mean place of the providers, then by that of the dependants.
   const sort = (column, side) => {
     const wish = (node) => (node[side].length ? node[side].reduce((sum, other) => sum + other.place, 0) / node[side].length : node.place);
     const wishes = new Map(column.map((node) => [node, wish(node)]));
@@ -38,7 +38,7 @@ export function layers(tasks) {
   return columns;
 }
 
-// It never ran: a task that it depends on has failed.
+// The task never ran, because a task that it depends on has failed.
 export const isFallen = (task) => task.status === "aborted" && task.attempt === 0;
 
 const signs = { waiting: "…", ready: "○", running: "▶", completed: "✓", aborted: "✕", cancelled: "⊘" };
@@ -46,7 +46,7 @@ const cut = (text) => (text.length > 21 ? text.slice(0, 20) + "…" : text);
 
 const ofTasks = { href: (node) => link("task", { rn: node.rn }), title: (node) => `${node.rn}: ${node.status}, queue ${node.queue}`, label: "Graph of the tasks" };
 
-// href, title, text: of a node.
+// href, title and text are functions of a node.
 export function graph(tasks, { href, title, label, text = (node) => node.rn } = ofTasks) {
   const columns = layers(tasks);
   const tallest = Math.max(...columns.map((column) => column.length));
@@ -69,7 +69,7 @@ export function graph(tasks, { href, title, label, text = (node) => node.rn } = 
           h("text", { x: x(node) + 9, y: y(node) + 20 }, signs[node.status] + " " + cut(text(node)))))));
 }
 
-// When things ran, from the beginning of the whole to its end or now: {name, kind, status, started, ended}. The first hundred.
+// A Gantt chart of the first hundred rows {name, kind, status, started, ended}, from the start of the whole to its end or now.
 export function gantt(whole, rows, { label, also }) {
   const ran = rows.filter((s) => s.started).sort((x, y) => new Date(x.started) - new Date(y.started)).slice(0, 100);
   if (!ran.length) return h("p", { class: "faint" }, "Nothing has run yet.");

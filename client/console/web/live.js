@@ -1,4 +1,4 @@
-// What the server sends to all open pages. A page that nobody sees does not listen.
+// Events that the server sends to all open pages. A hidden page does not listen.
 
 const kept = 60; // samples, for rates and curves
 const samples = [];
@@ -27,7 +27,7 @@ function open() {
   source.addEventListener("pulse", (event) => {
     const sample = JSON.parse(event.data);
     const last = latest();
-    if (last && sample.time - last.time > 60) samples.length = 0; // it was not looked at for long
+    if (last && sample.time - last.time > 60) samples.length = 0; // the page was hidden for long
     if (!last || sample.time !== last.time) samples.push(sample);
     if (samples.length > kept) samples.shift();
     listeners.pulse(sample);
@@ -51,7 +51,7 @@ function between(before, after, name, what) {
   return (to - from) / (after.time - before.time);
 }
 
-// How often something happens per second: since the sample before.
+// Rate per second since the sample before.
 export const rateOf = (name, what) => (samples.length < 2 ? null : between(samples.at(-2), samples.at(-1), name, what));
 
 export const curveOf = (name, what) =>

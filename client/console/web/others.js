@@ -68,7 +68,7 @@ function cell(name, value) {
   return typeof value === "object" ? short(value) : String(value);
 }
 
-// What each job needs stands before it. Its colour: whether it ever was brought up to date.
+// A graph of job types: a job is to the right of the jobs that it needs. Its colour shows whether it was ever brought up to date.
 function jobGraph(jobs, fresh) {
   const newest = (name) => fresh.filter((f) => f.job === name).map((f) => f.newest).sort().at(-1);
   const nodes = jobs.map(({ name, needs }) => ({ rn: name, status: newest(name) ? "completed" : "waiting", attempt: 1, age: ageOf(newest(name)),

@@ -1,11 +1,11 @@
-// The first page: queues, workers, the monitor, and what doctor finds.
+// The first page: queues, workers, the monitor, and the findings of doctor.
 import { h } from "./dom.js";
 import { a, duration, facts, number, percent, queue, rate, table, task, time } from "./format.js";
 import { spark } from "./graph.js";
 import { curveOf, latest, rateOf } from "./live.js";
 
 export const refused = (error) => h("p", { class: "bad" }, error.message);
-// What the function makes of an answer, or why there is none, or none yet.
+// Draws an answer by the function, or the error, or that the answer is not there yet.
 export const either = (answer, draw) => answer instanceof Error ? refused(answer) : answer === undefined ? h("p", { class: "faint" }, "Loading.") : draw(answer);
 
 const count = (name, what, n) => (n ? a("queue", { name, status: what }, number(n)) : number(n));

@@ -1,10 +1,10 @@
-// Plans, and one plan: its graph with live status, and when its tasks ran.
+// The page of plans, and that of one plan: its graph with live status, and a chart of its tasks.
 import { h } from "./dom.js";
 import { duration, facts, json, number, percent, plan, plural, queue, status, table, task, time } from "./format.js";
 import { gantt, graph, isFallen } from "./graph.js";
 import { either } from "./overview.js";
 
-const most = 300; // tasks that a graph shows
+const most = 300; // maximum number of tasks in a graph
 const counts = ["waiting", "ready", "running", "completed", "aborted", "cancelled"];
 
 export const plansPage = {
@@ -32,7 +32,7 @@ function buttons(p, act) {
     ended && act.button("Run all of it again", "rerun_plan", { plan: p.name }, (answer) => `Plan ${answer.plan} runs it.`, { question: `Run plan "${p.name}" again?`, text: "Copies of all its tasks become a plan of its own." }));
 }
 
-// Failed ones first, then those that are busy; those that never ran, because of another's failure, after what has failed.
+// Order: failed tasks, tasks that never ran because of them, running tasks, and the others.
 const urgencies = { aborted: 0, running: 1, ready: 2, waiting: 3, cancelled: 4, completed: 5 };
 const urgency = (t) => urgencies[t.status] + (isFallen(t) ? 0.5 : 0);
 
@@ -62,7 +62,7 @@ export const planPage = {
   title: ({ name }) => "Plan " + name,
   looks: ({ name }) => ({ all: ["plan", { name }] }),
   json: ({ name }) => ["plan", { name }],
-  beats: ({ all }) => 1 + Math.floor((all.tasks?.length ?? 0) / 100), // each task costs a third of a millisecond
+  beats: ({ all }) => 1 + Math.floor((all.tasks?.length ?? 0) / 100), // the server needs a third of a millisecond per task
   draw: ({ all }, _, act) => either(all, ({ plan: p, tasks: rows, timeline }) => [
     buttons(p, act),
     facts([["status", status(p.status)], ["progress", percent(p.progress)], ["tasks", counts.filter((name) => p[name]).map((name) => `${name} ${p[name]}`).join(", ")],

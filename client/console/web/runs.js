@@ -1,5 +1,5 @@
-// One run of a workflow: its graph, what has failed, its steps as a tree whose loops are loaded when they are unfolded, times,
-// signals. And one step.
+// The page of a run of a workflow: its graph, its failures, its timeline, its signals, and its steps as a tree. A loop is loaded when the
+// reader unfolds it. And the page of one step.
 import { h } from "./dom.js";
 import { a, duration, facts, json, link, number, plan, plural, short, table, task, time } from "./format.js";
 import { gantt, graph } from "./graph.js";
@@ -18,7 +18,7 @@ const isLoop = (step) => step.kind === "foreach" || step.kind === "while";
 const urgencies = ["aborted", "running", "waiting", "cancelled", "completed"];
 const byUrgency = ([x], [y]) => urgencies.indexOf(kindOf(x)) - urgencies.indexOf(kindOf(y));
 const nameOf = (s) => s.step + (s.iterations ? " " + s.iterations.join(".") : "");
-// Steps of the last run may be from an earlier one that has left them as they are: they are named without a run.
+// The last run also shows steps of earlier runs, so links from it name no run.
 const stepLink = (r, s, text) =>
   a("step", { workflow: r.workflow, instance: r.instance, run: r.isLast ? "" : r.run, step: s.step, iterations: s.iterations?.join(",") }, text ?? nameOf(s));
 const errorOf = (error) => error.description || error.message || error.code || short(error);
@@ -30,7 +30,7 @@ function runGraph(r, steps, states) {
     title: (node) => `${node.rn}: ${node.says}, ${node.queue}`, label: "Graph of the steps" });
 }
 
-// When each step ran, from the beginning of the run to its end or now.
+// A chart of the steps, from the start of the run to its end or now.
 const times = (r, rows) => gantt(r, rows.map((s) => ({ name: nameOf(s), kind: kindOf(s.status), status: s.status, started: s.started, ended: s.ended })),
   { label: "Times of the steps", also: (n) => `Times of ${plural(n, "step")}, also in the tree of steps` });
 
@@ -39,8 +39,8 @@ const stepLine = (r, s, type, name = stepLink(r, s)) => [state(s.status), " ", n
 
 // ---- the tree of steps --------------------------------------------------------------------------------------------------------
 //
-// What is unfolded is in the address: "open" has a level for each loop, {path, status, after}. A path has the ids of the loops with the
-// numbers of the iterations between them: ["outer", 3, "inner"].
+// The address says which loops are unfolded: "open" has a level for each, {path, status, after}. A path consists of ids of loops and,
+// between them, numbers of iterations: ["outer", 3, "inner"].
 
 function levelsOf(p) {
   try {
@@ -63,7 +63,7 @@ const looksOf = (p) => Object.fromEntries(levelsOf(p).map(({ path, status, after
 
 const countsOf = (rollup) => Object.entries(rollup ?? {}).map(([status, { cnt }]) => [status, cnt]).sort(byUrgency);
 
-// A loop: how many leaves in it have which status, and, unfolded, 50 of its iterations, failed ones first.
+// A loop: the number of leaves for each status, and if it is unfolded, 50 of its iterations, failed ones first.
 function loop(page, path, step, s) {
   const { r, p, act, data } = page;
   const level = levelsOf(p).find((one) => keyOf(one.path) === keyOf(path));
@@ -95,13 +95,13 @@ const tree = (page, steps, states) => h("ul", { class: "tree" }, steps.map((step
       : [state(null), " ", stepLink(page.r, { step: step.id }), h("span", { class: "faint" }, " " + step.type)]);
 }));
 
-// ---- what has become of it ------------------------------------------------------------------------------------------------------
+// ---- failures, leaves, events ---------------------------------------------------------------------------------------------------
 
 const failures = (r, rows) => h("ul", { class: "plain" }, rows.map((f) => h("li", { "data-key": f.workflow_id + f.instance_id + nameOf(f) },
   stepLine({ workflow: f.workflow_id, instance: f.instance_id, isLast: true }, f),
   (f.workflow_id !== r.workflow || f.instance_id !== r.instance) && h("span", { class: "faint" }, ` in ${f.workflow_id}/${f.instance_id}`))));
 
-// "instance:step[iterations]:attempt" of "workflow:run".
+// of: "workflow:run". ref: "instance:step[iterations]:attempt".
 function leafLink(of, ref) {
   const [, instance, step, iterations] = ref.match(/^(\d+):(.*?)(?:\[([\d,]+)\])?:\d+$/s) ?? [];
   if (!step) return ref;
@@ -112,7 +112,7 @@ const leaves = ({ total, overview }) => total === 0 ? null : [plural(total, "ste
   i > 0 && ", ", state(status), " " + number(cnt),
   ref && [" (", h("span", { class: "refs" }, Object.entries(ref).flatMap(([of, refs]) => refs.slice(0, 5).map((one) => leafLink(of, one))).flatMap((one, n) => (n ? [", ", one] : [one]))), more && ", …", ")"]])];
 
-const events = (r) => ({ events: rows, without_loops: isPart }) => [isPart && h("p", { class: "faint" }, "Without what is in loops, which is much."), table("Timeline", [
+const events = (r) => ({ events: rows, without_loops: isPart }) => [isPart && h("p", { class: "faint" }, "Without steps in loops: there are too many."), table("Timeline", [
   { name: "when", of: (e) => time(e.at) },
   { name: "run", number: true, of: (e) => e.run },
   { name: "step", of: (e) => (e.step ? stepLink(r, e) : "the run") },
@@ -135,7 +135,7 @@ const signals = ({ started_by: by, sent }) => [
   ], sent, { key: (s) => s.seq + "\n" + s.target_workflow + "\n" + s.target_instance, empty: "None." }),
 ];
 
-// Loaded when it is unfolded.
+// Sections that are loaded when the reader unfolds them.
 const parts = { timeline: "Timeline", lineage: "Signals" };
 const shownParts = (p) => Object.keys(parts).filter((name) => (p.show ?? "").split(",").includes(name));
 function part(name, { r, p, act, data }, draw) {
@@ -184,7 +184,7 @@ export const runPage = {
 const endings = /^(FATALLY_FAILED|INTERNALLY_FAILED|STOPPED|TIMED_OUT)$/;
 const waits = /^(CREATED|INITIALIZED|WAITING_FOR_SIGNALS|WAITING_FOR_PERMITS|USER_FAILED|PLATFORM_FAILED|TIMEOUT_FAILED)$/;
 
-// [name, call, when, text, grave]. s: null if it has not begun; the last run of the instance has ended, or not.
+// [name, call, when, text, grave]. when(s, ended, inLoop): s is the step, null if it has not begun; ended: the last run has ended.
 const stepActions = [
   ["Resume", "resume_step", (s) => s?.status === "PAUSED", null],
   ["Pause", "pause_step", (s, ended) => !ended && (!s || waits.test(s.status)), "Its next attempt waits as PAUSED until it is resumed."],

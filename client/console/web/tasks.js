@@ -1,4 +1,4 @@
-// A queue with its tasks, and one task.
+// The page of a queue with its tasks, and that of one task.
 import { change } from "./api.js";
 import { h } from "./dom.js";
 import { a, duration, facts, json, link, number, percent, plan, plural, queue, rate, short, status, table, task, time } from "./format.js";
@@ -21,7 +21,7 @@ export const tasksTable = (rows, withQueue = false) =>
     { name: "progress", of: (t) => (t.status === "running" ? percent(t.progress) : null) },
     { name: "changed", of: (t) => time(t.updated) },
     { name: "submitted", of: (t) => time(t.created) },
-  ].filter(Boolean), rows, { key: (t) => t.rn, empty: "No task is like that." });
+  ].filter(Boolean), rows, { key: (t) => t.rn, empty: "No task matches." });
 
 const settingNames = ["paused", "default_timeout", "max_running", "max_running_per_key", "rate", "rate_per_key", "max_depth", "on_full", "max_attempts",
   "retry", "retention", "retention_completed", "retention_aborted", "retention_cancelled", "aging", "key_weights", "events", "notify", "handler",
@@ -33,13 +33,13 @@ const settings = ({ settings, grants }) => [
   grants.length > 0 && facts(grants.map((grant) => [grant.privilege, grant.role])),
 ];
 
-// What the address of the page says of the tasks, as the server takes it.
+// The filter in the address, in the form that the server expects.
 const filterOf = (p) => ({
   queue: p.name, status: p.status || null, worker: p.worker || null, key: p.key || null, code: p.code || null,
   created_after: p.created_after || null, created_before: p.created_before || null, ...(p.spec ? { spec: JSON.parse(p.spec) } : {}),
 });
 
-// The reader's clock and zone, as the field shows them.
+// A time in the form of a datetime-local field, in the reader's time zone.
 const forField = (text) => {
   const when = new Date(text);
   return Number.isNaN(when.getTime()) ? "" : new Date(when - when.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
@@ -61,7 +61,7 @@ function filters(p, act) {
     moment("created_after", "submitted after"), moment("created_before", "submitted before"), h("button", {}, "Filter"));
 }
 
-// The cursors of the pages before this one are in the address, so that a page that is shared leads back, too.
+// The address has the cursors of the pages before this one, so that a shared link also leads back.
 function pages(p, next) {
   const before = p.before ? p.before.split("~") : [];
   const back = { ...p, after: before.at(-1) === "-" ? "" : before.at(-1), before: before.slice(0, -1).join("~") };
@@ -74,7 +74,7 @@ const pauseButton = (q, act) =>
     ? act.button("Resume", "resume_queue", { queue: q.queue }, () => "Queue resumed.")
     : act.button("Pause", "pause_queue", { queue: q.queue }, () => "Queue paused.", { question: `Pause queue "${q.queue}"?`, text: "None of its tasks can be leased until it is resumed. Running tasks continue." });
 
-// Something with all tasks that the filters of the page match, portion by portion.
+// A button that acts on all tasks that match the filter, in portions.
 function actOnAll(p, act, { label, verb, name, done, question, grave }) {
   const preview = async () => {
     const { count, first, more } = await change("preview_" + name, { filter: filterOf(p) });
@@ -129,7 +129,7 @@ export const queuePage = {
       ["completed", "aborted", "cancelled"].includes(p.status) && h("div", { class: "row" }, resubmitAll(p, act)),
       ["waiting", "ready", "running"].includes(p.status) && h("div", { class: "row" }, cancelAll(p, act), p.status === "running" && yieldAll(p, act)),
       either(data.tasks, ({ tasks, next }) => [tasksTable(tasks),
-        next && tasks.length < 50 && h("p", { class: "note" }, "More tasks were not looked at yet: 10,000 are looked at for each page."), pages(p, next)]),
+        next && tasks.length < 50 && h("p", { class: "note" }, "There may be more: a page looks at no more than 10,000 tasks."), pages(p, next)]),
       known && h("h2", {}, "Settings"),
       either(data.queue, settings),
     ];
@@ -163,7 +163,7 @@ function buttons({ task: t, copy }, act) {
     ["waiting"].includes(t.status) && t.not_before && act.button("Run now", "run_now", { rn: t.rn }, () => "Task is ready.", { question: `Make task "${t.rn}" ready now?` }),
     !ended && act.button("Change priority", "priority", (given) => ({ rn: t.rn, priority: given }), (answer) => `Its priority is ${answer.priority}.`,
       { question: `Change the priority of task "${t.rn}"?`, text: "Higher ones are leased first.",
-        field: { label: "Priority", value: String(t.priority), read: (text) => (/^\s*[-+]?\d+\s*$/.test(text) ? Number(text) : null), wrong: "This is no whole number." } }),
+        field: { label: "Priority", value: String(t.priority), read: (text) => (/^\s*[-+]?\d+\s*$/.test(text) ? Number(text) : null), wrong: "This is not a whole number." } }),
     ended && !copy && act.button("Retry as a copy", "resubmit", { rn: t.rn }, (answer) => `Resubmitted as ${answer.rn}.`, { question: `Submit a copy of task "${t.rn}"?` }));
 }
 

@@ -1,11 +1,11 @@
-// Workflows, and one workflow with its runs and breakpoints.
+// The page of workflows, and that of one workflow with its runs and breakpoints.
 import { h } from "./dom.js";
 import { a, duration, facts, json, link, number, short, table, time } from "./format.js";
 import { either } from "./overview.js";
 
 const runStatuses = ["CREATED", "IN_PROGRESS", "SUCCEEDED", "FAILED", "STOPPED", "TIMED_OUT"];
 
-// What colour a status has: that of a task with such a fate.
+// The status of tasks that has the same colour.
 const kinds = [[/SUCCEEDED|COMPLETED_WITH_ERROR|SKIPPED/, "completed"], [/FAILED|TIMED_OUT/, "aborted"], [/STOPPED|UNSATISFIED|DISABLED/, "cancelled"],
   [/RUNNING|IN_PROGRESS|STARTING|FINISHING|EVALUATING/, "running"]];
 export const kindOf = (name) => kinds.find(([pattern]) => pattern.test(name))?.[1] ?? "waiting";
@@ -76,14 +76,14 @@ const runs = (rows, act, mine) => table("Runs", [
   { name: "began", of: (r) => time(r.started) },
   { name: "took", number: true, of: (r) => duration(seconds(r)) },
   act.may && mine && { name: "change", of: (r) => !r.ended && stopButton(r, act) },
-].filter(Boolean), rows, { key: (r) => r.instance + "/" + r.run, empty: "No run is like that." });
+].filter(Boolean), rows, { key: (r) => r.instance + "/" + r.run, empty: "No run matches." });
 
 export const stopButton = (r, act) => act.button("Stop", "stop_run", { workflow: r.workflow, instance: r.instance }, () => "Run stopped.",
-  { question: `Stop instance ${r.instance} of workflow "${r.workflow}"?`, text: "Its steps that run are stopped, and their tasks cancelled.", grave: true });
+  { question: `Stop instance ${r.instance} of workflow "${r.workflow}"?`, text: "Its running steps are stopped, and their tasks are cancelled.", grave: true });
 export const killButton = (r, act) => act.button("Kill", "kill_run", { workflow: r.workflow, instance: r.instance }, () => "Run killed.",
   { question: `Kill instance ${r.instance} of workflow "${r.workflow}"?`, text: "It fails, and its tasks are cancelled.", grave: true });
 
-// A new instance, with parameters that the reader may type. params: those of its definition.
+// Starts an instance with parameters that the reader types. params: those of the definition.
 export const startButton = (label, id, params, act) => {
   const names = Object.entries(params ?? {}).map(([name, { type }]) => (type ? `${name} (${type})` : name));
   return act.button(label, "start_workflow", (given) => ({ workflow: id, params: given }), (made) => `Instance ${made.instance}: ${made.status}.`,
@@ -94,7 +94,7 @@ export const startButton = (label, id, params, act) => {
 const pauseButton = (w, act) => w.paused
   ? act.button("Resume", "resume_workflow", { workflow: w.id }, () => "Workflow resumed.")
   : act.button("Pause", "pause_workflow", { workflow: w.id }, () => "Workflow paused.",
-    { question: `Pause workflow "${w.id}"?`, text: "No run and no step of it begins until it is resumed. What runs goes on.", grave: true });
+    { question: `Pause workflow "${w.id}"?`, text: "No run or step of it begins until it is resumed. Running steps continue.", grave: true });
 
 // ---- breakpoints --------------------------------------------------------------------------------------------------------------
 
@@ -105,14 +105,14 @@ const nameOfBreakpoint = ({ workflow: id, step, version, instance, run: number_ 
 export const breakButton = (label, place, act, text) => act.button(label, "set_breakpoint", place, () => "Breakpoint set.",
   { question: `${label}: step ${place.step}?`, text });
 
-// Those of pause_step() go when the step is resumed.
+// A pause by pause_step() is removed when the step is resumed.
 export const breakpoints = (rows, act) => table("Breakpoints", [
   { name: "step", of: (b) => b.step }, { name: "kind", of: (b) => b.kind }, { name: "stops", of: where }, { name: "set by", of: (b) => b.author }, { name: "since", of: (b) => time(b.created) },
   act && { name: "change", of: (b) => b.kind === "pause"
     ? act.button("Resume", "resume_step", { workflow: b.workflow, instance: b.instance, step: b.step, iterations: b.iterations?.join(",") }, () => "Step resumed.")
     : [act.button("Drop", "drop_breakpoint", nameOfBreakpoint(b), () => "Breakpoint dropped.", { question: `Drop the breakpoint on step ${b.step}?`, text: "Steps that it has stopped stay PAUSED." }),
-      act.button("Drop and resume", "drop_breakpoint", { ...nameOfBreakpoint(b), resume: true }, () => "Breakpoint dropped, and what it has stopped goes on.",
-        { question: `Drop the breakpoint on step ${b.step}?`, text: "Steps that it has stopped go on." })] },
+      act.button("Drop and resume", "drop_breakpoint", { ...nameOfBreakpoint(b), resume: true }, () => "Breakpoint dropped. The steps that it stopped continue.",
+        { question: `Drop the breakpoint on step ${b.step}?`, text: "Steps that it has stopped continue." })] },
 ].filter(Boolean), rows, { key: (b) => [b.kind, b.step, where(b)].join("\n"), empty: "There is no breakpoint." });
 
 const chosenStep = () => document.getElementById("break-at").value;
@@ -121,15 +121,15 @@ const breakForm = (id, steps, act) => h("div", { class: "row", "data-key": "brea
   act.button("Set breakpoint", "set_breakpoint", () => ({ workflow: id, step: chosenStep() }), () => "Breakpoint set.",
     { question: "Set a breakpoint in all instances?", text: async () => `Each attempt of step ${chosenStep()} that is to begin is PAUSED until it is resumed.` }));
 
-// By a step of another run, which waits for it.
+// Whether a step of another run has started it.
 export const isStarted = (by) => Boolean(by?.workflow);
-export const onlyThis = "Only this instance: what has started it does not hear of that";
+export const onlyThis = "Only this instance, without the run that started it";
 
-export const restartButtons = (r, act) => [["Restart", "RESTART_FROM_INCOMPLETE", "What is complete stays; all else runs again, with the same parameters."],
+export const restartButtons = (r, act) => [["Restart", "RESTART_FROM_INCOMPLETE", "Complete steps stay as they are. All others run again, with the same parameters."],
   ["Restart from the beginning", "RESTART_FROM_BEGINNING", "All steps run again, with the same parameters."]].map(([name, policy, text]) =>
   act.button(name, "restart_run", (_, alone) => ({ workflow: r.workflow, instance: r.instance, policy, alone }),
     (made) => `Run ${made.run}${made.workflow === r.workflow && made.instance === r.instance ? "" : ` of instance ${made.instance} of ${made.workflow}`}: ${made.status}.`,
-    { question: `${name} instance ${r.instance} of workflow "${r.workflow}"?`, text: [text, isStarted(r.initiator) && "So does the path down to it, of the runs above."], choice: isStarted(r.initiator) && onlyThis }));
+    { question: `${name} instance ${r.instance} of workflow "${r.workflow}"?`, text: [text, isStarted(r.initiator) && "The runs above it restart along the path to it."], choice: isStarted(r.initiator) && onlyThis }));
 
 export const workflowPage = {
   title: ({ id }) => "Workflow " + id,

@@ -1,4 +1,4 @@
-// Actions of users on a step (section 14).
+// Actions of users on a step (docs/workflows.md, Actions).
 #include "model/workflow/actions.h"
 
 #include "model/workflow/advance.h"

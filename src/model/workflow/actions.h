@@ -1,4 +1,4 @@
-// Which actions on a step its status allows (section 14).
+// Which actions on a step its status allows (docs/workflows.md, Actions).
 #pragma once
 
 #include "model/workflow/statuses.h"
@@ -38,7 +38,7 @@ constexpr Allowed allows(StepStatus status, StepAction action) noexcept {
 // Whether an attempt of the step has yet to begin, and can be paused.
 constexpr bool can_pause(StepStatus status) noexcept { return status <= StepStatus::paused || is_retryable(status); }
 
-// For a step of a run that has ended: the action is a new run, which begins with the step (section 11).
+// For a step of a run that has ended: the action is a new run, which begins with the step.
 constexpr Allowed allows_after_end(StepStatus status, StepAction action) noexcept {
     switch (action) {
     case StepAction::skip:

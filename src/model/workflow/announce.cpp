@@ -1,4 +1,4 @@
-// The signals that a step sends before it succeeds (section 7.5).
+// The signals that a step sends before it succeeds (docs/workflows.md, Output signals).
 #include "model/workflow/advance.h"
 #include "model/workflow/outputs.h"
 #include "model/workflow/step_times.h"

@@ -1,4 +1,4 @@
-// Definitions of workflows (section 1): the problems of one, for callers that must not see an exception. Entry points
+// Definitions of workflows: the problems of one, for callers that must not see an exception. Entry points
 // are noexcept, and nothing here owns memory by a destructor.
 #pragma once
 
@@ -16,7 +16,7 @@ struct ShownProblem {
     std::string_view what;
 };
 
-// Identifies a job template (section 1.8).
+// Identifies a job template.
 struct TemplateName {
     std::string_view job_type;
     std::string_view version;
@@ -31,7 +31,7 @@ struct Checked {
     void *owned;
 };
 
-// json: the request that creates a workflow. Checks everything of section 1.5 that needs no other object. At the end,
+// json: the request that creates a workflow. Checks everything that needs no other object. At the end,
 // as a dry run, the parameters of the workflow are evaluated, and those of the steps merged. templates: {"templates":
 // an array of those that the steps name, and of those that they inherit from, "known": the job types that have any
 // version}; empty: not read yet.
@@ -43,7 +43,7 @@ Checked check_template(std::string_view json, sel::World &world, const sel::Limi
 // definition of the template.
 Checked check_inheritance(std::string_view templates, const TemplateName &name, sel::World &world,
                           const sel::Limits &limits) noexcept;
-// Checks a change of a workflow's properties: properties, and members that only a change has (section 1.2).
+// Checks a change of a workflow's properties: properties, and members that only a change has.
 Checked check_change(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept;
 void release(Checked &checked) noexcept;
 

@@ -1,4 +1,4 @@
-// The signals that a step waits for before its parameters are evaluated (section 7.4).
+// The signals that a step waits for before its parameters are evaluated (docs/workflows.md, Signal dependencies).
 //
 // Their state is a JSON array with a member for each signal. {"status": "PENDING", "signal", "match", "since":
 // milliseconds since 1970}: the step waits for it. "MATCHED" adds the "seq", "params" and "sent" of the signal that was

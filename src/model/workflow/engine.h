@@ -1,4 +1,4 @@
-// Runs of workflows (sections 2, 5 and 6): what follows from events, as a pure function.
+// Runs of workflows: what follows from events, as a pure function.
 //
 // A run executes one definition. Its steps are in scopes: the run itself is a scope, and so is each iteration of a
 // loop, inside of the scope that its loop is in. The caller, which stores the runs, gives a turn the scopes of its
@@ -124,7 +124,7 @@ Outcome evaluate_run_params(const Definition &definition, const RunName &name, s
                             sel::World &world, const sel::Limits &limits) noexcept;
 void release(Outcome &outcome) noexcept;
 
-// ---- an instance runs again (section 11) ---------------------------------------------------------------------------
+// ---- an instance runs again ----------------------------------------------------------------------------------------
 
 // A run that is not the first of its instance continues with the scopes and steps of the runs before it. The steps that
 // it runs again go back to NOT_CREATED, with the number of their last attempt; the others stay as they are. It begins
@@ -221,7 +221,7 @@ struct Supply {
     std::string_view json; // an array of the values in the order of the iterations, or a value; empty: there is none
 };
 
-// Pools of which leaf steps need a permit (section 13). Steps that need none start at once.
+// Pools of which leaf steps need a permit. Steps that need none start at once.
 struct Permits {
     std::span<const std::string_view> of_all{}; // pools that each leaf step needs
     std::span<const std::string_view> tags{};   // those of tags_of() that have a pool, see k_tag_pool_prefix
@@ -233,7 +233,7 @@ inline constexpr std::string_view k_permits = "permits";      // the resource
 std::span<const std::string_view> tags_of(const Definition &definition) noexcept;
 // The value in the definition; 0: not given.
 std::int64_t instance_step_concurrency_of(const Definition &definition) noexcept;
-// Keeps steps from beginning (section 9).
+// Keeps steps from beginning.
 struct Hold {
     std::string_view step{};                    // is PAUSED before it begins; empty: no step of the run begins
     std::span<const std::int64_t> iterations{}; // that the step is in, the outer one first; empty: in all

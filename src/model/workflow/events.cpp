@@ -1,4 +1,4 @@
-// The effect of each event on its step or scope (sections 2.2, 6 and 14). Outdated events are ignored.
+// The effect of each event on its step or scope. Outdated events are ignored.
 #include <algorithm>
 
 #include "model/workflow/advance.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view k_timed_out = R"({"code":"timeout","message":"the run has reached its timeout"})";
 
-// What an event says of a failure.
+// A failure, as the data of its event describe it.
 struct Failed {
     FailureClass why = FailureClass::user;
     bool retryable = true;
@@ -247,7 +247,7 @@ void Advance::take_of_task(LiveScope &scope, LiveStep &step, const Event &event)
     fail_for_good(scope, step, std::move(failed.error));
 }
 
-// Output is read when the task has ended (section 4.8).
+// Output is read when the task has ended.
 void Advance::take_output(LiveScope &scope, LiveStep &step, const Event &event) {
     const bool is_there = step.now.status == StepStatus::running || step.now.status == StepStatus::waiting_for_permits;
     if (step.node->kind != StepKind::typed || !is_there || step.wants_work)

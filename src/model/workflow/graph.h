@@ -37,14 +37,14 @@ struct Edge {
     std::unique_ptr<sel::Program> condition; // null: always
 };
 
-// A signal that a step sends when it has succeeded (section 7.5).
+// A signal that a step sends when it has succeeded.
 struct SignalOutput {
     std::string name{};
     ParamMap params{};
     ParamMap payload{};
 };
 
-// A signal that a step waits for (section 7.4).
+// A signal that a step waits for.
 struct SignalDependency {
     std::string name{};
     ParamMap match{};                      // evaluated as one

@@ -1,4 +1,4 @@
-// The iterations of loops (sections 5.2 and 5.3).
+// The iterations of loops.
 #include <algorithm>
 
 #include "model/workflow/advance.h"
@@ -218,7 +218,7 @@ bool Advance::end_while(LiveScope &scope, LiveStep &step, RunStatus status) {
     return true;
 }
 
-// Whether the run has too many leaves for another iteration (section 5.6). If so, the loop fails.
+// Whether the run has too many leaves for another iteration. If so, the loop fails.
 bool Advance::is_too_large(LiveScope &scope, LiveStep &step) {
     const std::int64_t most = state_.run.name.limits.leaves;
     if (!leaves_)

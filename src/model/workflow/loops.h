@@ -1,4 +1,4 @@
-// The state of a loop between turns, and the values of its iterations (sections 5.2 and 5.3).
+// The state of a loop between turns, and the values of its iterations.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Ids and names of what is in a definition (section 1.5).
+// Ids and names of what is in a definition (docs/workflows.md, The document).
 #pragma once
 
 #include "model/workflow/reader.h"

@@ -1,4 +1,4 @@
-// The signals that a step sends when it has succeeded (section 7.5).
+// The signals that a step sends when it has succeeded (docs/workflows.md, Output signals).
 #pragma once
 
 #include <string>

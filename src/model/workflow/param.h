@@ -1,4 +1,4 @@
-// Parameters of workflows and steps (sections 4.1 and 4.2), as definitions write them.
+// Parameters of workflows and steps (docs/workflows.md, Parameters), as definitions write them.
 #pragma once
 
 #include <cstdint>

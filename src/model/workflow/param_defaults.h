@@ -1,4 +1,4 @@
-// The parameters that every workflow and every step has (section 4.4).
+// The parameters that every workflow and every step has (docs/workflows.md, Parameters).
 #pragma once
 
 #include <cstdint>

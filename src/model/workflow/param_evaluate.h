@@ -1,4 +1,4 @@
-// The values of parameters (sections 4.5 and 4.6).
+// The values of parameters.
 #pragma once
 
 #include "model/sel/context.h"

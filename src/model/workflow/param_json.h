@@ -1,4 +1,4 @@
-// Parameters from JSON (section 4.1).
+// Parameters from JSON.
 #pragma once
 
 #include "model/sel/context.h"

@@ -1,4 +1,4 @@
-// One layer of parameters over another (sections 4.3, 4.4 and 4.8).
+// One layer of parameters over another (docs/workflows.md, Parameters).
 #pragma once
 
 #include <optional>

@@ -12,7 +12,7 @@ namespace scylla::model::workflow {
 ParamType type_of(const sel::Value &value) noexcept;
 // The same for one that was read from JSON.
 ParamType natural_type(const sel::Value &value) noexcept;
-// The value converted to that type (rule 7 of section 4.3); nothing if that is not possible.
+// The value converted to that type; nothing if that is not possible.
 std::optional<sel::Value> to_type(sel::Context &context, const sel::Value &value, ParamType type);
 // A copy in the heap of the context, so that a change of one does not change the other.
 sel::Value copy_value(sel::Context &context, const sel::Value &value);

@@ -1,4 +1,4 @@
-// The phases of an attempt before RUNNING (section 2.2).
+// The phases of an attempt before RUNNING (docs/workflows.md, Times).
 #include <algorithm>
 
 #include "model/workflow/advance.h"

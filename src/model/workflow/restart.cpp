@@ -1,4 +1,4 @@
-// Restarts (section 11).
+// Restarts (docs/workflows.md, Restarts).
 #include "model/workflow/restart.h"
 
 #include <algorithm>
@@ -192,8 +192,9 @@ void Advance::restart_steps(LiveScope &scope, RestartPolicy policy, std::string_
     }
 }
 
-// An iteration of an earlier run, in a loop that goes on with those that have not succeeded or with this one; or one
-// that has ended in a loop that has not. Once in a turn: the rows of its last attempts must have been written.
+// Restarts an iteration that has ended, in a loop that runs. With the event `restart`, the run was restarted and its
+// loop repeats this iteration; with `restart_inside`, a user restarts a step of a live foreach. Each iteration restarts
+// once in a turn, because the rows of its last attempts must have been written before.
 void Advance::restart_iteration(LiveScope &scope, const Event &event) {
     const bool inside = event.kind == EventKind::restart_inside;
     const bool goes_on = scope.loop->now.status == StepStatus::running && !is_terminal(scope.around->now.status) &&
@@ -213,7 +214,7 @@ void Advance::restart_iteration(LiveScope &scope, const Event &event) {
         loops_.push_back({{scope.around, scope.loop}, nullptr});
 }
 
-// False: for the loop, it is none that is to run again.
+// Updates the counts of the foreach. False: by its counts, this iteration does not run again.
 bool Advance::count_again(LiveScope &scope, bool inside) {
     ForeachState loop = read_foreach(state_, *scope.loop);
     if (inside ? !uncount_end(loop, scope.now) : !take_again(loop, scope.now))

@@ -1,4 +1,4 @@
-// Which steps a restart runs again (section 11).
+// Which steps a restart runs again (docs/workflows.md, Restarts).
 #pragma once
 
 #include <optional>

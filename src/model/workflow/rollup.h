@@ -1,4 +1,4 @@
-// How many leaf steps have which status (section 10.3). Each loop stores the rollup of all its iterations, which each
+// How many leaf steps have which status. Each loop stores the rollup of all its iterations, which each
 // turn changes by the difference. The rollup of a run is the sum over its own steps.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Facts about a run and its steps: getFromInstance and getFromStep of one field (section 4.7).
+// Facts about a run and its steps: getFromInstance and getFromStep of one field.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ std::optional<sel::Value> fact_of_run(const Definition &definition, const RunNam
 std::string member_text(std::string_view json, std::string_view member, sel::Context &context);
 std::optional<std::int64_t> member_number(std::string_view json, std::string_view member, sel::Context &context);
 
-// Of the signals that have started the run (section 7.3): by its name and that of the signal, or by its name alone.
+// Of the signals that have started the run: by its name and that of the signal, or by its name alone.
 std::optional<sel::Value> param_of_signal(const RunName &name, sel::Args args, sel::Context &context);
 // signal__param
 std::optional<sel::Value> joined_param_of_signal(const RunName &name, std::string_view joined, sel::Context &context);

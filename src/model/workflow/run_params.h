@@ -1,4 +1,4 @@
-// The parameters of a new run (section 4.4).
+// The parameters of a new run (docs/workflows.md, Parameters).
 #pragma once
 
 #include <string>

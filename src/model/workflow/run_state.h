@@ -64,7 +64,7 @@ struct LiveScope {
     LiveStep *loop = nullptr;    // in the scope around
     bool is_new = false;
     bool is_changed = false;
-    bool is_touched = false;       // it may have come to its end
+    bool is_touched = false;       // a step has ended, so the scope may have ended
     bool has_restarted = false;    // an iteration, in this turn
     bool is_closed = false;        // no more steps are created
     std::vector<LiveStep> steps{}; // by index in the list

@@ -1,4 +1,4 @@
-// How the instances of a workflow follow each other (section 3).
+// How the instances of a workflow follow each other (docs/workflows.md, Runs).
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What an expression of a step can read (sections 4.6 and 4.7): parameters of the step, of the loops around it, of
+// What an expression of a step can read: parameters of the step, of the loops around it, of
 // steps before it, and of the run.
 #pragma once
 

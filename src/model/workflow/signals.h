@@ -1,4 +1,4 @@
-// Checks of the triggers and signals in a definition (sections 7.2 to 7.5 and 8).
+// Checks of the triggers and signals in a definition (docs/workflows.md, The document).
 #pragma once
 
 #include "model/workflow/reader.h"

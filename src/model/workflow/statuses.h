@@ -1,4 +1,4 @@
-// The states of runs and steps (sections 2.1 and 2.2).
+// The states of runs and steps (docs/workflows.md, Runs, Times).
 #pragma once
 
 #include <algorithm>
@@ -92,7 +92,7 @@ constexpr bool is_complete(StepStatus status) noexcept {
     return status >= StepStatus::disabled && status <= StepStatus::completed_with_error;
 }
 
-// The status of an instance over its runs (section 10.2), when one of them has ended. before: its value before that
+// The status of an instance over its runs, when one of them has ended. before: its value before that
 // run; for the first run, the run's own status.
 constexpr RunStatus aggregate_status(RunStatus run, std::span<const StepStatus> steps, RunStatus before) noexcept {
     const auto any = [&](auto is) { return std::any_of(steps.begin(), steps.end(), is); };

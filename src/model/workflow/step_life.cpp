@@ -1,4 +1,4 @@
-// The life of a step and of a scope (sections 2.2, 2.3, 6.1 to 6.3).
+// The life of a step and of a scope (docs/workflows.md, Runs).
 #include <algorithm>
 
 #include "model/workflow/advance.h"
@@ -293,7 +293,7 @@ void Advance::withdraw(LiveStep &step) {
         stop_inside(step);
 }
 
-// Any action on a loop stops what is inside of it (section 14).
+// Any action on a loop stops what is inside of it.
 void Advance::stop_inside(const LiveStep &loop) {
     for (LiveScope &scope : state_.scopes) {
         if (scope.loop != &loop || is_terminal(scope.now.status))

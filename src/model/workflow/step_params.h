@@ -13,27 +13,27 @@ namespace scylla::model::workflow {
 
 // The values of all its parameters, as JSON.
 std::string evaluate_step_params(RunState &state, LiveScope &scope, LiveStep &step);
-// The same with the output of the step (section 4.8); nothing if there is none. data: the result of its task.
+// The same with the output of the step; nothing if there is none. data: the result of its task.
 std::optional<std::string> put_out(RunState &state, LiveScope &scope, LiveStep &step, std::string_view data);
 
-// Whether the edge is taken when the step has ended (section 5.1).
+// Whether the edge is taken when the step has ended.
 bool is_taken(RunState &state, LiveScope &scope, LiveStep &step, const Edge &edge);
-// Whether a while continues, before its next iteration (section 5.3).
+// Whether a while continues, before its next iteration.
 bool is_to_go_on(RunState &state, LiveScope &scope, LiveStep &step, const sel::Map &values);
 
-// In milliseconds. The text may contain references (section 6.5). step: null for the timeout of the run.
+// In milliseconds. The text may contain references. step: null for the timeout of the run.
 std::int64_t timeout_of(RunState &state, LiveScope &scope, LiveStep *step, std::string_view text);
 std::int64_t sleep_of(RunState &state, LiveStep &step);
 
 // The queue of its tasks.
 std::string queue_of(RunState &state, LiveStep &step);
 
-// The parameters for a subworkflow, as JSON (section 5.4).
+// The parameters for a subworkflow, as JSON.
 std::string params_of_child(RunState &state, LiveScope &scope, LiveStep &step);
 // A parameter that is a text; empty if there is none.
 std::string text_param(RunState &state, LiveStep &step, std::string_view name);
 
-// Whether another attempt follows a failure of that class, and after how many milliseconds (sections 6.2 and 6.3).
+// Whether another attempt follows a failure of that class, and after how many milliseconds.
 std::optional<std::int64_t> wait_before_retry(RunState &state, LiveScope &scope, LiveStep &step, FailureClass why);
 std::int32_t &count_of(Retries &retries, FailureClass why) noexcept;
 

@@ -1,4 +1,4 @@
-// The job template of a step in a run (sections 1.8 and 4.4).
+// The job template of a step in a run (docs/workflows.md, Job templates).
 #pragma once
 
 #include "model/workflow/run_state.h"

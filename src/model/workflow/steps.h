@@ -1,4 +1,4 @@
-// The steps of a definition (sections 1.4 and 1.5).
+// The steps of a definition (docs/workflows.md, The document).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Job templates (section 1.8): parameters and tags that all steps of one sub_type start from.
+// Job templates (docs/workflows.md, Job templates): parameters and tags that all steps of one sub_type start from.
 #pragma once
 
 #include <optional>

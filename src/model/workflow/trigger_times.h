@@ -1,4 +1,4 @@
-// The times of a time trigger of a workflow (section 8).
+// The times of a time trigger of a workflow (docs/workflows.md, Time triggers).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which version of a workflow a word means (section 1.6).
+// Which version of a workflow a word means (docs/workflows.md, Versions).
 #pragma once
 
 #include <array>

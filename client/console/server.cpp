@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <iostream>
+#include <memory>
 #include <system_error>
 #include <thread>
 
@@ -17,6 +18,7 @@
 #include "doctor.h"
 #include "duration.h"
 #include "guard.h"
+#include "gzip.h"
 #include "json_text.h"
 #include "looks.h"
 #include "pulse.h"
@@ -33,6 +35,7 @@ constexpr std::size_t k_threads = 32; // more than there can be listeners
 constexpr std::size_t k_looking_sessions = 4;
 constexpr std::size_t k_acting_sessions = 2;
 constexpr std::size_t k_max_body = 65536;
+constexpr std::size_t k_worth_compressing = 1000; // bytes
 constexpr auto k_examination_fresh = std::chrono::seconds{20};
 constexpr auto k_wrong_password_delay = milliseconds{300};
 
@@ -80,6 +83,36 @@ int status_of(const failure &error) {
 void refuse(httplib::Response &response, int status, const std::string &why) {
     response.status = status;
     response.set_content("{\"error\": " + quote(why) + "}", k_json);
+}
+
+using shared_text = std::shared_ptr<const std::string>;
+
+// Of a size that is known before, so httplib does not compress it: it would choose Brotli at its highest quality, which
+// takes a third of a second for the script of the pages.
+void send(httplib::Response &response, shared_text body, const std::string &type) {
+    const std::size_t size = body->size();
+    response.set_content_provider(
+        size, type, [body = std::move(body)](std::size_t offset, std::size_t length, httplib::DataSink &sink) {
+            return sink.write(body->data() + offset, length);
+        });
+}
+
+void send_compressed(httplib::Response &response, shared_text compressed, const std::string &type) {
+    response.set_header("Content-Encoding", "gzip");
+    send(response, std::move(compressed), type);
+}
+
+bool reads_gzip(const httplib::Request &request) { return takes_gzip(request.get_header_value("Accept-Encoding")); }
+
+void send_text(const httplib::Request &request, httplib::Response &response, std::string text,
+               const std::string &type) {
+    if (text.size() < k_worth_compressing)
+        return response.set_content(text, type);
+    response.set_header("Vary", "Accept-Encoding");
+    if (reads_gzip(request))
+        send_compressed(response, std::make_shared<std::string>(gzip(text, effort::least)), type);
+    else
+        send(response, std::make_shared<std::string>(std::move(text)), type);
 }
 
 // An event of server-sent events: line breaks of JSON are blanks.
@@ -198,18 +231,24 @@ private:
 
     void add_assets() {
         for (const asset &each : assets()) {
-            const auto send = [&each](const httplib::Request &request, httplib::Response &response) {
+            const auto whole = std::make_shared<std::string>(each.content);
+            const auto compressed = std::make_shared<std::string>(gzip(each.content, effort::most));
+            const auto answer = [&each, whole, compressed](const httplib::Request &request,
+                                                           httplib::Response &response) {
                 response.set_header("ETag", std::string{each.tag});
                 response.set_header("Cache-Control", "no-cache");
+                response.set_header("Vary", "Accept-Encoding");
                 if (request.get_header_value("If-None-Match") == each.tag)
                     response.status = 304;
+                else if (reads_gzip(request))
+                    send_compressed(response, compressed, std::string{each.type});
                 else
-                    response.set_content(each.content.data(), each.content.size(), std::string{each.type});
+                    send(response, whole, std::string{each.type});
             };
-            m_http.Get(std::string{each.path}, send);
+            m_http.Get(std::string{each.path}, answer);
             if (each.path == "/index.html")
                 for (const char *page : k_pages)
-                    m_http.Get(page, send);
+                    m_http.Get(page, answer);
         }
     }
 
@@ -248,8 +287,8 @@ private:
                 response.set_content(std::string{error.what()} + "\n", "text/plain; charset=utf-8");
             }
         });
-        m_http.Get("/metrics", [this](const httplib::Request &, httplib::Response &response) {
-            answer(response, "application/openmetrics-text; version=1.0.0; charset=utf-8", [this] {
+        m_http.Get("/metrics", [this](const httplib::Request &request, httplib::Response &response) {
+            answer(request, response, "application/openmetrics-text; version=1.0.0; charset=utf-8", [this] {
                 return m_answers.get("metrics", milliseconds{1000},
                                      [this] { return m_looking.ask("select scylla.metrics()"); });
             });
@@ -258,15 +297,17 @@ private:
 
     template <class Function> void add_get(const std::string &path, Function function) {
         m_http.Get(path, [function](const httplib::Request &request, httplib::Response &response) {
-            answer(response, k_json, [&] { return function(request); });
+            answer(request, response, k_json, [&] { return function(request); });
         });
     }
 
     // Answers with the result of the function, or the error that it throws.
-    template <class Function> static void answer(httplib::Response &response, const char *type, Function function) {
+    template <class Function>
+    static void answer(const httplib::Request &request, httplib::Response &response, const char *type,
+                       Function function) {
         response.set_header("Cache-Control", "no-store");
         try {
-            response.set_content(function(), type);
+            send_text(request, response, function(), type);
         } catch (const failure &error) {
             response.status = status_of(error);
             response.set_content(error_json(error), k_json);
@@ -342,7 +383,7 @@ private:
         }
         if (!request.get_header_value("Content-Type").starts_with(k_json) || !is_jsonb(request.body))
             return refuse(response, 400, "the body of the request is not JSON");
-        answer(response, k_json, [&] {
+        answer(request, response, k_json, [&] {
             const std::string body = quote(request.body); // always one line
             try {
                 std::string done = function(request.body);

@@ -6,6 +6,7 @@ const fs = require("node:fs");
 const http = require("node:http");
 const path = require("node:path");
 const { after, before, test } = require("node:test");
+const zlib = require("node:zlib");
 const { Console, createDatabase, openBrowser, openPage, sql, visit } = require("./lib.js");
 
 let one;
@@ -140,6 +141,32 @@ test("headers, of pages and of answers", async () => {
   assert.equal((await ask(one.address, { where: "api/session" })).headers["cache-control"], "no-store");
   const { headers } = await ask(one.address, { where: "app.js" });
   assert.equal((await ask(one.address, { where: "app.js", headers: { "If-None-Match": headers.etag } })).status, 304);
+});
+
+// fetch would decompress.
+function bytes(where, accepted, method = "GET") {
+  return new Promise((resolve, reject) => http.request(one.address + where, { method, headers: { "Accept-Encoding": accepted } }, (answer) => {
+    const parts = [];
+    answer.on("data", (part) => parts.push(part));
+    answer.on("end", () => resolve({ coding: answer.headers["content-encoding"], length: Number(answer.headers["content-length"]), body: Buffer.concat(parts) }));
+  }).on("error", reject).end());
+}
+
+test("answers are compressed by gzip for those who take it", async () => {
+  for (const where of ["app.js", "style.css", "", "metrics"]) {
+    const plain = await bytes(where, "identity");
+    assert.equal(plain.coding, undefined, where);
+    assert.equal(plain.length, plain.body.length, where);
+    const packed = await bytes(where, "br, gzip");
+    assert.equal(packed.coding, "gzip", where);
+    assert.equal(packed.length, packed.body.length, where);
+    assert.ok(packed.length < plain.length, where);
+    if (where !== "metrics") assert.deepEqual(zlib.gunzipSync(packed.body), plain.body, where);
+    assert.match(zlib.gunzipSync(packed.body).toString(), where === "metrics" ? /^scylla_/m : /./, where);
+    for (const refusing of ["br", "gzip;q=0, br", "gzip ; q=0.00", "x-gzip", ","]) assert.equal((await bytes(where, refusing)).coding, undefined, refusing);
+    for (const taking of ["gzip;q=0.5", " deflate ,gzip"]) assert.equal((await bytes(where, taking)).coding, "gzip", taking);
+    assert.equal((await bytes(where, "gzip", "HEAD")).body.length, 0, where);
+  }
 });
 
 test("parameters that are no text, and that say what they should not", async () => {

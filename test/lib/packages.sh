@@ -34,7 +34,7 @@ offered_major() {
 }
 
 packages_to_build() { echo g++ make "postgresql-$pg_major" "postgresql-server-dev-$pg_major"; }
-packages_to_build_client() { echo cmake pkgconf libpqxx-dev libcli11-dev libyaml-cpp-dev libcpp-httplib-dev; }
+packages_to_build_client() { echo cmake pkgconf libpqxx-dev libcli11-dev libyaml-cpp-dev libcpp-httplib-dev zlib1g-dev; }
 packages_to_test() {
   echo libgtest-dev nlohmann-json3-dev python3-psycopg2 man-db zsh fish perl libipc-run-perl python3-prometheus-client pgbouncer \
     "postgresql-$pg_major-pgtap" "postgresql-$pg_major-cron"

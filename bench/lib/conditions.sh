@@ -95,21 +95,22 @@ idle_waiters() { # TASKS
   figure "idle, bytes of WAL" "$1" "$(sql conditions -c "select pg_current_wal_insert_lsn() - '$lsn'")"
 }
 
-# What the server's processes use while so many tasks wait and nothing happens. Other databases have monitors, too.
+# What the server's processes use while so many tasks wait and nothing happens. Monitors of other databases may still be removing what
+# was measured before: they do not count.
 idle_server() { # DATABASE LABEL TASKS
   local before
   sql "$1" -c 'alter system set autovacuum = off' -c 'select pg_reload_conf()' -c checkpoint >/dev/null
   sleep 3
-  before=$(monitor_cpu)
+  before=$(processes_cpu "$1")
   sleep "$steady_seconds"
-  figure "$2" "$3" "$(awk -v ms=$(($(monitor_cpu) - before)) -v s="$steady_seconds" 'BEGIN {printf "%.3f", ms / 10 / s}')"
+  figure "$2" "$3" "$(awk -v ms=$(($(processes_cpu "$1") - before)) -v s="$steady_seconds" 'BEGIN {printf "%.3f", ms / 10 / s}')"
   sql "$1" -c 'alter system reset autovacuum' -c 'select pg_reload_conf()' >/dev/null
 }
 
-# CPU time in ms of the processes of the server that are alive, without this one's sessions.
-monitor_cpu() {
+# CPU time in ms of the server's own processes that work for the database, or for all of them. Sessions have no part in it.
+processes_cpu() { # DATABASE
   local pid
-  for pid in $(pgrep -P "$(head -n 1 "$cluster_folder/postmaster.pid")"); do
+  for pid in $(sql "$1" -c "select pid from pg_stat_activity where backend_type <> 'client backend' and coalesce(datname, '$1') = '$1'"); do
     awk -v tick="$(getconf CLK_TCK)" '{sub(/.*\) /, ""); print ($12 + $13) * 1000 / tick}' "/proc/$pid/stat" 2>/dev/null
   done | awk '{ms += $1} END {printf "%d", ms}'
 }

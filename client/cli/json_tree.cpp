@@ -172,9 +172,9 @@ const json_node *json_node::given(std::string_view name) const noexcept {
     return found == nullptr || found->type == kind::null ? nullptr : found;
 }
 
-void json_node::add(std::string name, json_node value) {
+void json_node::add(std::string name, json_node node) {
     names.push_back(std::move(name));
-    elements.push_back(std::move(value));
+    elements.push_back(std::move(node));
 }
 
 json_node parse_json(std::string_view text) { return reader{text}.value(); }

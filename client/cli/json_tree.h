@@ -17,7 +17,7 @@ struct json_node {
     std::vector<json_node> elements; // of an array, or the values of the members
 
     [[nodiscard]] const json_node *find(std::string_view name) const noexcept;
-    void add(std::string name, json_node value);
+    void add(std::string name, json_node node);
     // The member if it is neither missing nor null.
     [[nodiscard]] const json_node *given(std::string_view name) const noexcept;
 

@@ -80,41 +80,7 @@ comment on column scylla.stat_worker.progress is 'Mean progress of its tasks, 0 
 
 -- ---- what tasks wait for -----------------------------------------------------------------------------------------------
 
--- From each condition that waits to its gates and their tasks by keys: tasks that wait for a time or for other tasks, and those that have
--- ended, are not read. The subqueries with offset and limit leave the planner no other way, whatever its statistics say. A gate that
--- has timed out blocks no task.
-create or replace view scylla._stat_waiting as
-    with condition (kind, id) as (
-        select 'signal', c.id from scylla.signal_condition c where not c.of_step
-        union all
-        select 'callback', c.id from scylla.task_callback c
-        where (c.expires is null or c.expires > clock_timestamp()) and not exists (select from scylla.task_condition_end e where e.id = c.id)
-        union all
-        select 'check', c.id from scylla.task_check c
-    ), waiter (kind, queue, task, deferred) as (
-        select c.kind, w.queue, g.task, w.attempt > 0
-        from condition c
-        cross join lateral (select task, deadline from scylla.task_gate where provider = c.id offset 0) g
-        cross join lateral (select queue, attempt from scylla.task_waiting
-                            where id = g.task and (due is null or expiring) and (g.deadline is null or g.deadline > clock_timestamp()) limit 1) w
-        union all
-        select 'pool', l.queue, l.task, false from scylla.pool_line l
-        union all
-        select 'asked', s.queue, c.id, false
-        from scylla.task_check c cross join lateral (select queue from scylla.task_spec where id = c.id limit 1) s
-    ), number as (
-        select w.queue, count(distinct w.task) filter (where w.kind = 'signal') as for_signals,
-               count(distinct w.task) filter (where w.kind = 'callback') as for_callbacks,
-               count(distinct w.task) filter (where w.kind = 'check') as for_checks,
-               count(distinct w.task) filter (where w.kind = 'pool') as for_pools,
-               count(distinct w.task) filter (where w.deferred) as deferred,
-               count(*) filter (where w.kind = 'asked') as checks
-        from waiter w group by w.queue
-    )
-    select * from number;
-comment on view scylla._stat_waiting is 'The rows of scylla.stat_waiting, by the number of the queue.';
-
--- Compiling the query would take longer than running it.
+-- Compiling the query that finds the callbacks would take longer than running it.
 create or replace function scylla._stat_waits(
         out queue text, out for_signals bigint, out for_callbacks bigint, out for_checks bigint, out for_pools bigint,
         out deferred bigint, out checks bigint)

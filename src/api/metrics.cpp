@@ -272,9 +272,9 @@ const WaitNumbers *waits_of(std::span<const WaitNumbers> waits, int32 queue) {
 }
 
 // By their names.
-Queues label(const AllNumbers &all) {
+Queues label(store::Store &store, const AllNumbers &all) {
     const auto workers = store::count_workers();
-    const auto waits = read_wait_numbers();
+    const auto waits = read_wait_numbers(store);
     const auto queues = allocate<Labelled>(all.queues.size());
     for (std::size_t i = 0; i < queues.size(); i++) {
         const QueueNumbers &numbers = all.queues[i];
@@ -483,8 +483,8 @@ void write_workflows(StringInfo out, TimestampTz now) {
     }
 }
 
-text *write_all(const AllNumbers &all) {
-    const Queues queues = label(all);
+text *write_all(store::Store &store, const AllNumbers &all) {
+    const Queues queues = label(store, all);
     StringInfoData out;
     initStringInfo(&out);
     out.len = VARHDRSZ;
@@ -516,7 +516,7 @@ SCYLLA_FUNCTION(scylla_metrics) {
     using namespace scylla;
     store::Store store = store::open(AccessShareLock);
     const AllNumbers all = find_numbers(store, true);
-    text *written = write_all(all);
+    text *written = write_all(store, all);
     close(store);
     PG_RETURN_TEXT_P(written);
 }

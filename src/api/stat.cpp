@@ -154,7 +154,7 @@ SCYLLA_FUNCTION(scylla_stat_waits) {
     using namespace scylla;
     const Rows rows = begin_rows(fcinfo);
     Store store = store::open(AccessShareLock);
-    for (const WaitNumbers &numbers : read_wait_numbers()) {
+    for (const WaitNumbers &numbers : read_wait_numbers(store)) {
         const auto &queue = queue_of(store, numbers.queue).row;
         if (!queue || !rights::may_watch(*queue))
             continue;

@@ -38,4 +38,10 @@ private:
     }
 };
 
+// Puts the values in their order, each once.
+template <Pod T> void sort_once(Growing<T> &values) {
+    std::sort(values.at, values.at + values.count);
+    values.count = static_cast<std::size_t>(std::unique(values.at, values.at + values.count) - values.at);
+}
+
 } // namespace scylla

@@ -1,9 +1,7 @@
 // What tasks wait for, in numbers, for monitoring.
 #pragma once
 
-#include "pg/prelude.h"
-
-#include <span>
+#include "store/rows.h"
 
 namespace scylla {
 
@@ -17,7 +15,8 @@ struct WaitNumbers {
     int64 deferred;
     int64 asked; // checks that the queue is to answer
 };
-// Of all queues that have any, by number. Whoever shows them decides who may see which queue.
-std::span<const WaitNumbers> read_wait_numbers();
+// Of all queues that have any, by number. The caller decides who may see which queue. Reads only conditions that have
+// not ended, the gates on them, their tasks, and the lines of pools. But it reads all waiting tasks if that is faster.
+std::span<const WaitNumbers> read_wait_numbers(store::Store &store);
 
 } // namespace scylla

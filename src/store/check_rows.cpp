@@ -10,6 +10,8 @@ CheckRow check_row(const Scan &scan) {
         .id = DatumGetInt64(get(scan, id)), .digest = DatumGetByteaPCopy(get(scan, digest)), .tid = scan.slot->tts_tid};
 }
 
+int64 check_id(const Scan &scan) { return DatumGetInt64(get(scan, check_col::id)); }
+
 std::optional<CheckRow> find_check(Store &store, int64 id) { return look_up_id(store, TableId::check, id, check_row); }
 
 Scan scan_checks_after(Store &store, int64 after) {

@@ -13,6 +13,7 @@ struct CheckRow {
 };
 
 CheckRow check_row(const Scan &scan);
+int64 check_id(const Scan &scan);
 std::optional<CheckRow> find_check(Store &store, int64 id);
 Scan scan_checks_after(Store &store, int64 after); // ids larger than `after`, ascending
 

@@ -28,6 +28,11 @@ SignalConditionRow signal_condition_row(const Scan &scan) {
             .tid = scan.slot->tts_tid};
 }
 
+std::optional<int64> id_for_gates(const Scan &scan) {
+    using namespace signal_condition_col;
+    return DatumGetBool(get(scan, of_step)) ? std::nullopt : std::optional(DatumGetInt64(get(scan, id)));
+}
+
 SignalShapeRow signal_shape_row(const Scan &scan) {
     using namespace signal_shape_col;
     return {.id = DatumGetInt64(get(scan, id)),

@@ -36,6 +36,7 @@ struct SignalShapeRow {
 ConditionEndRow condition_end_row(const Scan &scan);
 bool condition_has_failed(const Scan &scan);
 SignalConditionRow signal_condition_row(const Scan &scan);
+std::optional<int64> id_for_gates(const Scan &scan); // of a condition on a signal; nothing: it is of a step
 SignalShapeRow signal_shape_row(const Scan &scan);
 
 std::optional<ConditionEndRow> find_condition_end(Store &store, int64 id);

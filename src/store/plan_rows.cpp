@@ -33,6 +33,10 @@ GateRow gate_row(const Scan &scan) {
             scan.slot->tts_tid};
 }
 
+GateHead gate_head(const Scan &scan) {
+    return {DatumGetInt64(get(scan, gate_col::task)), get_time(scan, gate_col::deadline)};
+}
+
 PlanRow plan_row(const Scan &scan) {
     using namespace plan_col;
     return {DatumGetInt64(get(scan, id)),
@@ -71,6 +75,11 @@ Scan scan_gates(Store &store, int64 task) {
 Scan scan_dependants(Store &store, int64 provider) {
     const Match key[] = {{1, Int64GetDatum(provider), F_INT8EQ}};
     return begin(store[TableId::gate], 1, store.snapshot, key);
+}
+
+void restart_dependants(Scan &scan, int64 provider) {
+    const Match key[] = {{1, Int64GetDatum(provider), F_INT8EQ}};
+    restart(scan, key);
 }
 
 void insert(Store &store, const GateRow &row) {

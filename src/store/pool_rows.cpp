@@ -18,6 +18,10 @@ LineRow line_row(const Scan &scan) {
             .tid = scan.slot->tts_tid};
 }
 
+LineHead line_head(const Scan &scan) {
+    return {DatumGetInt64(get(scan, line_col::task)), DatumGetInt32(get(scan, line_col::queue))};
+}
+
 ReservationRow reservation_row(const Scan &scan) {
     using namespace reservation_col;
     slot_getallattrs(scan.slot);

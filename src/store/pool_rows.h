@@ -29,6 +29,12 @@ struct ReservationRow {
 };
 
 LineRow line_row(const Scan &scan);
+// The columns that tell whose task it is, without the rest of the row.
+struct LineHead {
+    int64 task;
+    int32 queue;
+};
+LineHead line_head(const Scan &scan);
 ReservationRow reservation_row(const Scan &scan);
 
 // The line of a pool by classes, behind one of them (PG_INT64_MIN: from the first on); and within each by tasks.

@@ -118,13 +118,7 @@ inline bool count(Repair &repair, QueueRepair &queue, Taken taken) {
     return taken == Taken::ok;
 }
 
-// ---- collecting ids ------------------------------------------------------------------------------------------------
-
-// In their order, each once.
-inline void sort_once(Growing<int64> &ids) {
-    std::sort(ids.at, ids.at + ids.count);
-    ids.count = static_cast<std::size_t>(std::unique(ids.at, ids.at + ids.count) - ids.at);
-}
+// ---- transactions --------------------------------------------------------------------------------------------------
 
 // Whether a transaction that is in progress is a prepared one. Once it is, it stays so until it ends.
 inline bool is_prepared(TransactionId xid) {

@@ -334,6 +334,7 @@ Scan scan_waiting(Store &store, int64 after);                          // the sa
 Scan scan_plans(Store &store, int64 after);                            // the same
 Scan scan_gates(Store &store, int64 task);                             // of one task, by ord
 Scan scan_dependants(Store &store, int64 provider);                    // gates of one provider, by task
+void restart_dependants(Scan &scan, int64 provider);
 
 // In their order: those of one position with an id larger than `after`; those of positions from `from` on.
 Scan scan_events_at(Store &store, int64 position, int64 after);
@@ -363,6 +364,19 @@ Found next_keyed(Scan &scan, KeyedPlace *place); // without the key if the entry
 // The key of the present entry; whether it is this one.
 text *copy_key(const Scan &scan);
 bool has_key(const Scan &scan, const text *key);
+// The columns that tell who waits for a provider, and until when at most, without the rest of the row.
+struct GateHead {
+    int64 task;
+    std::optional<TimestampTz> deadline;
+};
+GateHead gate_head(const Scan &scan);
+// The tasks with these ids, in order and each once, that wait for their gates.
+struct GateWaiter {
+    int64 id;
+    int32 queue;
+    int32 attempt;
+};
+std::span<const GateWaiter> find_gate_waiters(Store &store, std::span<const int64> ids);
 // The columns that decide whether a lease ends, without the rest of the row.
 struct LeaseTimes {
     TimestampTz deadline;

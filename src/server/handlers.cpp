@@ -5,6 +5,7 @@
 #include "pg/subtransaction.h"
 #include "pg/text.h"
 #include "queue/lease.h"
+#include "server/run_timer.h"
 #include "task/called.h"
 #include "task/columns.h"
 #include "task/defer.h"
@@ -12,6 +13,7 @@
 #include "task/history.h"
 #include "task/release.h"
 #include "task/rules.h"
+#include "task/run_limit.h"
 
 namespace scylla::handlers {
 
@@ -174,13 +176,25 @@ Jsonb *error_of(const ErrorData *error) {
     return make_error(psprintf("sqlstate-%s", unpack_sql_state(error->sqlerrcode)), arguments, message);
 }
 
+// How a call has ended.
+struct Ended {
+    ErrorData *error;             // null: it is committed
+    bool interrupted;             // by somebody else; for a session by its user
+    std::optional<int64> overran; // the session has interrupted it itself: it has reached this run_timeout
+};
+
+bool is_to_be_yielded(const Ended &ended) {
+    return ended.error->sqlerrcode == ERRCODE_QUERY_CANCELED && ended.interrupted && !ended.overran;
+}
+
 // Fails a task with the error of its handler. An interrupt is no failure: the task is yielded.
-void give_back(const Worker &worker, const Leased &leased, const ErrorData *error, bool interrupted) {
+void give_back(const Worker &worker, const Leased &leased, const Ended &ended) {
     as_worker(worker, [&] {
         store::Store store = open_for_write(k_call);
-        const bool given_back = error->sqlerrcode == ERRCODE_QUERY_CANCELED && interrupted
-                                    ? yield_if_held(store, name_of(worker, leased))
-                                    : fail_if_held(store, name_of(worker, leased), {error_of(error), std::nullopt});
+        const LeaseName name = name_of(worker, leased);
+        const auto error = [&] { return ended.overran ? run_timeout_error(*ended.overran) : error_of(ended.error); };
+        const bool given_back =
+            is_to_be_yielded(ended) ? yield_if_held(store, name) : fail_if_held(store, name, {error(), std::nullopt});
         close(store);
         return given_back;
     });
@@ -203,24 +217,52 @@ ErrorData *try_commit(const Worker &worker) {
     return error;
 }
 
-// Calls the handler of the task and, if `more`, leases the next one. Returns the error; null: the call is committed.
-ErrorData *run(Worker &worker, const Leased &leased, const text *queue, bool more, Leased *next, bool *interrupted) {
+bool is_session(const Worker &worker) { return worker.begin_call == nullptr; }
+
+// When the run began, and when it must have ended.
+struct RunTime {
+    TimestampTz began = 0;
+    TimestampTz ends = DT_NOEND;
+};
+
+RunTime run_time(store::Store &store, const Leased &leased) {
+    const auto row = find_lease(store, leased.id);
+    return row ? RunTime{row->leased, run_ends(store, run_of(*row))} : RunTime{};
+}
+
+RunTime begin_call(const Worker &worker, const Leased &leased) {
     store::Store store = store::open(AccessShareLock);
     hold_call(store, leased.id, leased.attempt);
+    const RunTime time = is_session(worker) ? run_time(store, leased) : RunTime{};
     close(store);
-    if (worker.begin_call != nullptr)
+    if (is_session(worker))
+        start_run_timer(time.ends);
+    else
         worker.begin_call(leased.rn, leased.id);
+    return time;
+}
+
+Ended end_call(const Worker &worker, const RunTime &time, ErrorData *error) {
+    if (!is_session(worker))
+        return {error, worker.end_call(), std::nullopt};
+    const bool overran = stop_run_timer();
+    return {error, true, overran ? std::optional(time.ends - time.began) : std::nullopt};
+}
+
+// Calls the handler of the task and, if `more`, leases the next one.
+Ended run(Worker &worker, const Leased &leased, const text *queue, bool more, Leased *next) {
+    const RunTime time = begin_call(worker, leased);
     ErrorData *error = attempt_any([&] {
         const Keep keep = complete(worker, leased, call(leased));
         *next = more && keep == Keep::yes ? lease(worker, queue) : Leased{};
         return keep;
     });
-    *interrupted = worker.end_call == nullptr || worker.end_call();
+    Ended ended = end_call(worker, time, error);
     if (error == nullptr)
-        error = try_commit(worker);
-    if (error != nullptr)
+        ended.error = try_commit(worker);
+    if (ended.error != nullptr)
         *next = {};
-    return error;
+    return ended;
 }
 
 } // namespace
@@ -244,13 +286,13 @@ int64 run_tasks(Worker &worker, const text *queue, int64 max_tasks) {
         MemoryContextSwitchTo(worker.memory[0]);
         count++;
         Leased next;
-        bool interrupted = false;
         const auto more = [&] { return count < max_tasks && (worker.may_go_on == nullptr || worker.may_go_on()); };
-        if (ErrorData *error = run(worker, leased, queue, more(), &next, &interrupted)) {
-            give_back(worker, leased, error, interrupted);
+        const Ended ended = run(worker, leased, queue, more(), &next);
+        if (ended.error != nullptr) {
+            give_back(worker, leased, ended);
             worker.transactions.commit();
-            if (error->sqlerrcode == ERRCODE_QUERY_CANCELED && worker.end_call == nullptr)
-                ReThrowError(error);
+            if (is_session(worker) && is_to_be_yielded(ended))
+                ReThrowError(ended.error);
         }
         if (next.id == 0 && more()) { // this task has released its permits now
             next = lease(worker, queue);

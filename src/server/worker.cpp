@@ -13,6 +13,7 @@
 #include "pg/clock.h"
 #include "pg/error.h"
 #include "pg/memory.h"
+#include "queue/handler.h"
 #include "queue/lease.h"
 #include "schedule/run.h"
 #include "server/handlers.h"
@@ -215,7 +216,13 @@ struct Queues {
     std::size_t count;
 };
 
-// Returned in memory that outlives the transaction. Exits if the extension or the role is gone.
+[[noreturn]] void end_without_failure() {
+    (void)shmem::advance(place->state, model::ProcessEvent::stop);
+    proc_exit(0);
+}
+
+// Returned in memory that outlives the transaction. Exits if the extension or the role is gone, or the role may not
+// have workers any more.
 Queues read_queues(MemoryContext memory) {
     Queues queues{};
     if (!store::hold_installed())
@@ -223,6 +230,8 @@ Queues read_queues(MemoryContext memory) {
     const char *role = GetUserNameFromId(GetUserId(), true);
     if (role == nullptr)
         proc_exit(0);
+    if (!may_run_workers(GetUserId()))
+        end_without_failure();
     store::Store store = store::open(AccessShareLock);
     store::Scan scan = scan_queues(store);
     MemoryContext caller = MemoryContextSwitchTo(memory);
@@ -342,6 +351,5 @@ void scylla_worker_main(Datum slot_index) {
     RegisterSubXactCallback(on_subtransaction, nullptr);
     pgstat_report_appname("scylla worker");
     work();
-    (void)shmem::advance(place->state, model::ProcessEvent::stop); // not a failure
-    proc_exit(0);
+    end_without_failure();
 }

@@ -157,20 +157,37 @@ is(sql($node, q(select status, (select count(*) from done where rn = 'cancelled'
 	'cancelled|0', 'what the handler of a task did that was cancelled meanwhile is undone');
 $worker->quit;
 
-# run_timeout: the call of a session is not interrupted, but nothing of it stays.
+# run_timeout: the session interrupts the call itself.
 sql($node, q(select scylla.alter_queue('q', '{"run_timeout": "100 ms"}')));
 $worker = $node->background_psql('postgres');
-$worker->query_until(qr/begun/, "\\echo begun\ncall scylla.work('q', 1, '1 h');\n");
-held('overrun');
-eventually($node, q(select failures, errors -> -1 ->> 'code' from scylla.get_task('overrun')), '1|run-timeout', 'a run that takes longer than run_timeout fails');
-sql($node, q(select scylla.pause_queue('q')));
+$worker->query_until(qr/begun/, "\\echo begun\ncall scylla.work('q', 2, '1 h');\n");
+$holder->query_safe('select pg_advisory_lock(7)');
+sql($node, q(select scylla.submit('q', '["select to_jsonb(pg_advisory_xact_lock(7)::text)"]', rn => 'overrun', max_attempts => 1)));
+eventually($node, q(select status, failures, errors -> -1 ->> 'code' from scylla.get_task('overrun')), 'aborted|1|run-timeout', 'a run that takes longer than run_timeout fails');
+eventually($node, q(select count(*) from pg_locks where locktype = 'advisory' and not granted), '0', '... and its session is interrupted');
+is(sql($node, q(select count(*) from done where rn = 'overrun')), '0', '... and nothing is left of what the handler did');
+sql($node, q(select scylla.submit('q', '["select to_jsonb(1)"]', rn => 'after overrun')));
+eventually($node, q(select status from scylla.get_task('after overrun')), 'completed', '... and the session goes on with the next task');
 $holder->query_safe('select pg_advisory_unlock(7)');
-eventually($node, q(select count(*) from pg_stat_activity where query like 'call scylla.work%' and state = 'active'), '0', '... while its session calls the handler to the end');
-is(sql($node, q(select status, attempt, (select count(*) from done where rn = 'overrun') from scylla.get_task('overrun'))), 'ready|1|0', '... in vain');
-sql($node, q(select scylla.alter_queue('q', '{"run_timeout": null}'); select scylla.resume_queue('q')));
-is(sql($node, q(call scylla.work('q'))), '1', '... and the task can be run again');
-is(sql($node, q(select status, attempt, (select count(*) from done where rn = 'overrun') from scylla.get_task('overrun'))), 'completed|2|1', '... to its end');
 $worker->quit;
+# A handler that catches the interrupt goes on, in vain.
+sql($node, q(create table caught (n int);
+	create function catching() returns jsonb language plpgsql as $$
+	begin
+		begin
+			perform pg_sleep(60);
+		exception when query_canceled then null;
+		end;
+		while (select status = 'running' from scylla.get_task('caught')) loop
+			perform pg_sleep(0.01);
+		end loop;
+		insert into caught values (1);
+		return '1';
+	end $$;));
+is(handled('select catching()', max_attempts => 1, rn => 'caught'), 'aborted||1|1|run-timeout|0', 'a handler that catches the interrupt goes on, in vain');
+is(sql($node, q(select count(*) from caught)), '0', '... as what it did is undone');
+sql($node, q(select scylla.alter_queue('q', '{"run_timeout": null}')));
+is(handled('select to_jsonb(pg_sleep(0.2)::text)'), 'completed|""|1|0||1', 'without run_timeout there is no limit');
 
 # A FATAL error ends the session, and nothing of the call stays.
 sql($node, qq(create function fatal() returns jsonb language c as '$ENV{SCYLLA_FAULTS}', 'raise_fatal'));

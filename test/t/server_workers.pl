@@ -317,6 +317,34 @@ submit('a', 'goes on', 'select to_jsonb(1)');
 ends('goes on', 'completed|1|1|0|', 'a queue whose owner is gone keeps nobody else from running');
 sql($node, q(select scylla.drop_queue('d', true)));
 
+# A role that loses LOGIN while its worker is idle, and while it calls a handler. Since 17 workers do not need it.
+sql($node, q(create role f login; grant usage on schema scylla to f; grant execute on all functions in schema scylla to f));
+sql($node, q(set role f; select scylla.create_queue('f', handler => 'run')));
+my $needs_login = sql($node, q(show server_version_num)) < 170000;
+my $of_f = q(select count(*) from scylla.stat_server_worker where role = 'f');
+submit('f', 'before', 'select to_jsonb(1)');
+ends('before', 'completed|1|1|0|', 'a role that may log in');
+eventually($node, "$of_f and state = 'idle'", '1', '... has an idle worker');
+sql($node, 'alter role f nologin');
+submit('f', 'locked out', 'select to_jsonb(2)');
+eventually($node, $of_f, $needs_login ? '0' : '1', '... which calls no handler when the role has lost LOGIN, if it is needed');
+is(sql($node, q(select attempt from scylla.get_task('locked out'))), '0', '... so the task is not run') if $needs_login;
+sql($node, 'alter role f login');
+ends('locked out', 'completed|2|1|0|', '... until the role may log in again');
+$holder = $node->background_psql('postgres');
+$holder->query_safe('select pg_advisory_lock(7)');
+submit('f', 'in progress', $wait);
+eventually($node, q(select wait_event from pg_stat_activity where application_name = 'in progress'), 'advisory', 'a handler of the role');
+sql($node, 'alter role f nologin');
+submit('f', 'the next one', 'select to_jsonb(3)');
+$holder->query_safe('select pg_advisory_unlock(7)');
+$holder->quit;
+ends('in progress', 'completed|""|1|0|', '... goes on to its end when the role loses LOGIN');
+eventually($node, $of_f, $needs_login ? '0' : '1', '... but then its worker ends');
+sql($node, 'alter role f login');
+ends('the next one', 'completed|3|1|0|', '... and another one goes on later');
+sql($node, q(select scylla.drop_queue('f', true); drop owned by f; drop role f));
+
 # A role that is dropped while its worker calls a handler.
 sql($node, q(create role e login; grant usage on schema scylla to e; grant execute on all functions in schema scylla to e));
 sql($node, q(set role e; select scylla.create_queue('e', handler => 'run', default_timeout => '100 ms')));

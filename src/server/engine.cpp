@@ -17,7 +17,10 @@ namespace {
 
 constexpr int64 k_idle = 60 * USECS_PER_SEC; // then it ends
 constexpr int64 k_look = USECS_PER_SEC;      // between two checks without a signal
-constexpr int64 k_postponed = 50 * 1'000;    // while another transaction holds a lock that it needs
+// While another transaction holds a lock that it needs: doubled each time. A commit wakes the engine before it releases
+// its locks, so the first look is soon.
+constexpr int64 k_first_postponement = 1'000;
+constexpr int64 k_last_postponement = 50'000;
 
 shmem::WorkerSlot *place = nullptr; // of this process
 
@@ -52,15 +55,16 @@ void sleep_for(int64 micros) {
 }
 
 // How long there is nothing to do, unless another process wakes us.
-int64 pause_after(const workflow::Advance &result) {
+int64 pause_after(const workflow::Advance &result, int64 postponement) {
     if (result.postponed)
-        return k_postponed;
+        return postponement;
     const TimestampTz now = GetCurrentTimestamp();
     return result.next >= now + k_look ? k_look : Max(result.next - now, int64{0});
 }
 
 void run() {
     int64 idle_ends = steady_now() + k_idle;
+    int64 postponement = k_first_postponement;
     while (!is_to_end()) {
         shmem::enlist(std::array{shmem::k_agenda}); // before the snapshot is taken
         const workflow::Advance result = advance();
@@ -69,7 +73,8 @@ void run() {
         else if (steady_now() >= idle_ends)
             break;
         else if (!shmem::signalled())
-            sleep_for(pause_after(result));
+            sleep_for(pause_after(result, postponement));
+        postponement = result.postponed ? Min(postponement * 2, k_last_postponement) : k_first_postponement;
         shmem::leave(shmem::k_agenda);
     }
 }

@@ -218,16 +218,20 @@ SQL
 		'there are tasks in all six states');
 }
 
-# Statements in a session each, all at work from now on. They go in arguments: IPC::Run writes to the standard input of a program only
-# while somebody waits for it, so the sessions would be at work one after the other.
+# Statements in a session each, all at work from now on: each begins when all sessions are there, or after a minute. They go in
+# arguments: IPC::Run writes to the standard input of a program only while somebody waits for it, so the sessions would be at work one
+# after the other.
 sub side_by_side
 {
 	my ($node, @statements) = @_;
 	my $now = q(select 'at ' || extract(epoch from clock_timestamp()));
+	my $count = @statements;
+	my $wait = "do 'begin for i in 1 .. 60000 loop exit when (select count(*) from begun) = $count; perform pg_sleep(0.001); end loop; end'";
+	sql($node, 'drop table if exists begun; create table begun (pid integer)');
 	return map {
 		my %session = (out => '');
 		$session{run} = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1',
-				'-c', 'set client_min_messages = error', '-c', $now, '-c', $_, '-c', $now ], '<', \undef, '>', \$session{out}, '2>&1');
+				'-c', 'set client_min_messages = error', '-c', 'insert into begun values (pg_backend_pid())', '-c', $wait, '-c', $now, '-c', $_, '-c', $now ], '<', \undef, '>', \$session{out}, '2>&1');
 		\%session
 	} @statements;
 }

@@ -307,7 +307,7 @@ begin
         || driver.argument('spec', driver.some_json())
         || driver.optional(0.9, 'rn', driver.literal(format('needs %s.%s', current_setting('driver.step'), driver.below(1000))))
         || driver.argument('needs', driver.literal(driver.some_needs()::text, 'jsonb'))
-        || driver.optional(0.6, 'expected_runtime', driver.literal(driver.some_runtime(), 'interval'))
+        || driver.optional(0.85, 'expected_runtime', driver.literal(driver.some_runtime(), 'interval'))
         || driver.argument('priority', driver.literal(driver.below(3)::text, 'int'))
         || driver.optional(0.1, 'not_before', driver.some_time())
         || driver.optional(0.15, 'depends_on', driver.some_dependencies())
@@ -326,7 +326,7 @@ begin
             'queue', driver.needing_queue(), 'spec', i, 'priority', driver.below(3),
             'rn', format('many %s.%s', current_setting('driver.step'), driver.below(1000)))
             || case when driver.chance(0.8) then jsonb_build_object('needs', needs) else '{}' end
-            || case when driver.chance(0.5) then jsonb_build_object('expected_runtime', driver.pick('1 hour', '2 hours', '4 hours')) else '{}' end);
+            || case when driver.chance(0.8) then jsonb_build_object('expected_runtime', driver.pick('1 hour', '2 hours', '4 hours')) else '{}' end);
     end loop;
     perform driver.make_call('submit_many', driver.argument('tasks', driver.literal(elements::text, 'jsonb')));
 end $$;
@@ -766,7 +766,8 @@ begin
             commit;
             perform driver.purge_somehow();
         end if;
-        if driver.chance(0.3) then
+        -- Which also places tasks: rarely where the line is to grow.
+        if driver.chance(case what when 'pools' then 0.08 else 0.3 end) then
             commit;
             perform driver.make_call('maintain');
         end if;

@@ -81,72 +81,101 @@ std::optional<store::MemoRow> memo_of(Store &store, const Task &task) {
     return earlier_leases > 0 || task.spec.gates ? find_memo(store, task.spec.id) : std::nullopt;
 }
 
-} // namespace
+// A row while it is filled. Columns that nothing sets are null.
+struct Row {
+    TaskColumns &columns;
 
-TaskColumns task_columns(Store &store, const Task &task, Show show, TupleDesc row_type) {
-    // A view of another version has more columns, or less: they are only ever appended.
+    void set(Column column, Datum datum) const {
+        columns.value[column] = datum;
+        columns.null[column] = false;
+    }
+    void set_pointer(Column column, const void *pointer) const {
+        if (pointer != nullptr)
+            set(column, PointerGetDatum(pointer));
+    }
+    void set_time(Column column, std::optional<TimestampTz> time) const {
+        if (time)
+            set(column, TimestampTzGetDatum(*time));
+    }
+    void set_json(Column column, Jsonb *json) const {
+        set_pointer(column, json);
+        columns.size += json != nullptr ? static_cast<int64>(VARSIZE(json)) : 0;
+    }
+    void set_array(Column column, Jsonb *array) const { set_json(column, array != nullptr ? array : empty_array()); }
+};
+
+// A view of another version has more columns, or less: they are only ever appended.
+TaskColumns null_columns(TupleDesc row_type) {
     const auto columns = Max(static_cast<std::size_t>(row_type->natts), static_cast<std::size_t>(known_columns));
     auto *value = static_cast<Datum *>(palloc0(columns * sizeof(Datum)));
     auto *null = static_cast<bool *>(palloc(columns * sizeof(bool)));
     std::fill_n(null, columns, true);
-    const auto set = [&](Column column, Datum datum) {
-        value[column] = datum;
-        null[column] = false;
-    };
-    const auto set_pointer = [&](Column column, const void *pointer) {
-        if (pointer != nullptr)
-            set(column, PointerGetDatum(pointer));
-    };
-    int64 size = 0;
-    const auto set_json = [&](Column column, Jsonb *json) {
-        set_pointer(column, json);
-        size += json != nullptr ? static_cast<int64>(VARSIZE(json)) : 0;
-    };
-    const auto set_array = [&](Column column, Jsonb *array) {
-        set_json(column, array != nullptr ? array : empty_array());
-    };
+    return {value, null, 0};
+}
 
-    set_pointer(rn, task.spec.rn);
+// What every task has.
+void put_task(const Row &row, Store &store, const Task &task) {
+    row.set_pointer(rn, task.spec.rn);
     if (const auto &its_queue = queue_of(store, task.spec.queue).row)
-        set_pointer(queue, its_queue->name);
-    if (show == Show::all) {
-        set_json(spec, shown(task.spec.spec));
-        set_json(args, task.spec.gates ? results_of_providers(store, task.spec) : empty_array());
-    }
-    set(status, store::status_datum(store, task.status));
-    set(priority, Int32GetDatum(task.spec.priority));
-    set(progress, Float4GetDatum(task.progress));
-    set(created, TimestampTzGetDatum(task.spec.created));
-    set(updated, TimestampTzGetDatum(task.updated));
-    set_pointer(owner, task.owner);
-    if (task.deadline)
-        set(deadline, TimestampTzGetDatum(*task.deadline));
-    if (show != Show::no_content) {
-        set_array(errors, shown(task.carry.errors));
-        set_array(history, full_history(task.carry.history, task.owner, task.carry.attempt, task.leased));
-        set_json(result, shown(task.result));
-        set_json(metrics, shown(task.metrics));
-        set_pointer(key, task.spec.key);
-    }
-    set(attempt, Int32GetDatum(task.carry.attempt));
-    set(failures, Int32GetDatum(task.carry.failures));
-    if (task.spec.max_attempts)
-        set(max_attempts, Int32GetDatum(*task.spec.max_attempts));
-    const auto memo = memo_of(store, task);
-    if (memo && show != Show::no_content)
-        set_json(state, shown(memo->state));
-    if (memo && memo->answered)
-        set(answered, TimestampTzGetDatum(*memo->answered));
-    set(answers, Int64GetDatum(memo ? memo->answers : 0));
-    const auto opens = task.due ? task.due : task.spec.not_before;
-    if (opens)
-        set(not_before, TimestampTzGetDatum(*opens));
+        row.set_pointer(queue, its_queue->name);
+    row.set(status, store::status_datum(store, task.status));
+    row.set(priority, Int32GetDatum(task.spec.priority));
+    row.set(progress, Float4GetDatum(task.progress));
+    row.set(created, TimestampTzGetDatum(task.spec.created));
+    row.set(updated, TimestampTzGetDatum(task.updated));
+    row.set_time(not_before, task.due ? task.due : task.spec.not_before);
+    if (task.spec.plan)
+        row.set_pointer(plan, store::plan_name(store, *task.spec.plan));
     const bool is_placed = task.status == model::Status::ready || task.status == model::Status::running;
     if (task.spec.needs != nullptr && is_placed) // others hold nothing any more, which this call may not see yet
-        set_pointer(pool, chosen_pool(store, task.spec));
-    if (task.spec.plan)
-        set_pointer(plan, store::plan_name(store, *task.spec.plan));
-    return {value, null, size};
+        row.set_pointer(pool, chosen_pool(store, task.spec));
+}
+
+void put_runs(const Row &row, const Task &task) {
+    row.set_pointer(owner, task.owner);
+    row.set_time(deadline, task.deadline);
+    row.set(attempt, Int32GetDatum(task.carry.attempt));
+    row.set(failures, Int32GetDatum(task.carry.failures));
+    if (task.spec.max_attempts)
+        row.set(max_attempts, Int32GetDatum(*task.spec.max_attempts));
+}
+
+void put_specification(const Row &row, Store &store, const Task &task) {
+    row.set_json(spec, shown(task.spec.spec));
+    row.set_json(args, task.spec.gates ? results_of_providers(store, task.spec) : empty_array());
+}
+
+// The rest of what users put in.
+void put_content(const Row &row, const Task &task) {
+    row.set_array(errors, shown(task.carry.errors));
+    row.set_array(history, full_history(task.carry.history, task.owner, task.carry.attempt, task.leased));
+    row.set_json(result, shown(task.result));
+    row.set_json(metrics, shown(task.metrics));
+    row.set_pointer(key, task.spec.key);
+}
+
+void put_memo(const Row &row, const std::optional<store::MemoRow> &memo, Show show) {
+    row.set(answers, Int64GetDatum(memo ? memo->answers : 0));
+    if (!memo)
+        return;
+    row.set_time(answered, memo->answered);
+    if (show != Show::no_content)
+        row.set_json(state, shown(memo->state));
+}
+
+} // namespace
+
+TaskColumns task_columns(Store &store, const Task &task, Show show, TupleDesc row_type) {
+    TaskColumns columns = null_columns(row_type);
+    const Row row{columns};
+    put_task(row, store, task);
+    put_runs(row, task);
+    if (show == Show::all)
+        put_specification(row, store, task);
+    if (show != Show::no_content)
+        put_content(row, task);
+    put_memo(row, memo_of(store, task), show);
+    return columns;
 }
 
 Datum task_value(Store &store, const Task &task, Show show) {

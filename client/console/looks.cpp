@@ -49,12 +49,15 @@ constexpr const char *k_plans = R"(
         select name, status, progress, waiting, ready, running, completed, aborted, cancelled, created, opened, finished, owner
         from scylla.plan order by created desc limit 100) p)";
 
+// What has run is a look of its own: it reads all tasks of the plan once more.
 constexpr const char *k_plan = R"(
     select json_build_object('plan', (select row_to_json(p) from scylla.plan p where name = $1),
         'tasks', (select coalesce(json_agg(t), '[]') from (
             select rn, queue, status, progress, created, updated, owner, attempt, depends_on
-            from scylla.plan_task where plan = $1 order by created, rn limit 1000) t),
-        'timeline', (select coalesce(json_agg(a), '[]') from (select * from scylla.plan_timeline($1) limit 1000) a)))";
+            from scylla.plan_task where plan = $1 order by created, rn limit 1000) t)))";
+
+constexpr const char *k_attempts = R"(
+    select coalesce(json_agg(a), '[]') from (select * from scylla.plan_timeline($1) limit 1000) a)";
 
 constexpr const char *k_schedules = R"(
     select coalesce(json_agg(s order by name), '[]') from (
@@ -131,18 +134,19 @@ constexpr const char *k_workflow = R"(
             where workflow = $1 and ($2::text is null or status::text = $2) and ($3::bigint is null or instance < $3::bigint)
             order by instance desc, run desc limit 50) r)))";
 
-// The steps of the last run of an instance, including those that an earlier run has left. An older run shows its own
-// last attempts. $1, $2, $3: workflow, instance, run.
+// The steps in no loop of the last run of an instance, including those that an earlier run has left. An older run shows
+// its own last attempts. Each part asks for them by itself: only then is no iteration of a loop read. $1, $2, $3:
+// workflow, instance, run.
 #define STEPS                                                                                                          \
     "steps as ("                                                                                                       \
     "select s.run, s.step, s.iterations, s.attempt, s.status, s.error, s.created, s.started, s.ended, s.rollup "       \
-    "from scylla.workflow_step s where s.workflow = $1 and s.instance = $2::bigint and (select is_last from named "    \
-    "where is_it) "                                                                                                    \
+    "from scylla.workflow_step s where s.workflow = $1 and s.instance = $2::bigint and s.iterations is null "          \
+    "and (select is_last from named where is_it) "                                                                     \
     "union all "                                                                                                       \
-    "select * from (select distinct on (a.step, a.iterations) a.run, a.step, a.iterations, a.attempt, a.status, "      \
+    "select * from (select distinct on (a.step) a.run, a.step, a.iterations, a.attempt, a.status, "                    \
     "a.error, a.created, a.started, a.ended, null::jsonb from scylla.workflow_step_attempt a "                         \
-    "where a.workflow = $1 and a.instance = $2::bigint and a.run = $3::integer "                                       \
-    "and not (select is_last from named where is_it) order by a.step, a.iterations, a.attempt desc) a)"
+    "where a.workflow = $1 and a.instance = $2::bigint and a.run = $3::integer and a.iterations is null "              \
+    "and not (select is_last from named where is_it) order by a.step, a.attempt desc) a)"
 #define NAMED                                                                                                          \
     "named as materialized (select r.*, r.run = max(r.run) over () as is_last, "                                       \
     "r.run = coalesce($3::integer, max(r.run) over ()) as is_it from scylla.workflow_run r "                           \
@@ -153,7 +157,7 @@ constexpr const char *k_run = "with " NAMED ", " STEPS R"(
     select json_build_object('run', (select row_to_json(r) from named r where is_it),
         'definition', v.definition, 'active', w.active_version is not null, 'paused', w.paused, 'may_run', )" MAY_RUN
                               R"(, 'last', r.is_last,
-        'steps', (select coalesce(json_agg(s), '[]') from steps s where s.iterations is null),
+        'steps', (select coalesce(json_agg(s), '[]') from steps s),
         'rollup', (select json_build_object('total', u.total_leaf_count, 'overview', u.overview) from scylla.workflow_rollup u
                    where r.is_last and u.workflow = r.workflow and u.instance = r.instance),
         'failed', (select coalesce(json_agg(f), '[]') from (
@@ -290,6 +294,7 @@ const std::vector<look> &looks() {
         {"queue", k_queue, {"name"}, 1000ms},
         {"plans", k_plans, {}, 2s},
         {"plan", k_plan, {"name"}, 1000ms},
+        {"attempts", k_attempts, {"name"}, 1000ms},
         {"schedules", k_schedules, {}, 2s},
         {"pools", k_pools, {}, 1000ms},
         {"jobs", k_jobs, {}, 2s},

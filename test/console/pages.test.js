@@ -39,6 +39,7 @@ const all = {
   plans: ["plans", ["release", "running", `"><img src=x onerror=alert(1)>`]],
   plan: ["plan?name=release", ["compile", "test <b>all</b>", "builder-1", "Times"]],
   "plan without tasks": ["plan?name=" + q(`"><img src=x onerror=alert(1)>`), ["building", "It has no task"]],
+  "an unknown plan": ["plan?name=" + q(hostile), ["There is no such plan"]],
   workflows: ["workflows", ["nightly", "IN_PROGRESS", "SEQUENTIAL", "Job templates", "special 2", "base default", hostile]],
   "a job template": ["template?type=special&version=2", [hostile, "base default", "<script>alert(1)</script>", "wf_load"]],
   "an unknown job template": ["template?type=" + q(hostile) + "&version=1", ["There is no such job template"]],
@@ -621,6 +622,21 @@ test("plans are opened, cancelled and run again", async () => {
   await page.click("dialog button >> text=Run");
   await told("runs it.");
   assert.equal(sql("console_pages", "select count(*) from scylla.task where queue = 'build' and status = 'ready' and plan like '%-%-%'"), "1");
+});
+
+test("a large plan shows a hundred tasks, those that failed first, and all when it is asked to", async () => {
+  sql("console_pages", `select scylla.create_plan('large');
+    select from scylla.submit_many((select jsonb_agg(jsonb_build_object('plan', 'large', 'queue', 'many', 'rn', 'large-' || i, 'spec', i)) from generate_series(1, 130) i));
+    select scylla.open_plan('large');
+    select from scylla.lease_task('large-130', 'w'), scylla.abort('large-130', 'w', '{"code": "full"}');`);
+  const rows = () => page.$$eval("main table:first-of-type tbody th", (found) => found.map((name) => name.innerText).filter((name) => name.startsWith("large-")));
+  await visit(page, console_.address + "plan?name=large");
+  await page.waitForSelector("main >> text=The first 100 of 130.");
+  assert.equal((await rows())[0], "large-130");
+  await page.click("main a >> text=Show all");
+  await page.waitForFunction(() => document.querySelectorAll("main tbody th").length > 130);
+  assert.equal(new Set(await rows()).size, 130);
+  assert.deepEqual(await barriers(page), []);
 });
 
 test("the keyboard is enough", async () => {

@@ -60,11 +60,11 @@ const looks = {
   "a task": "task?rn=planned-1",
   "a queue": "queue?name=big",
   plans: "plans",
-  "a plan": "plan?name=plan",
+  "a plan": "plan?name=plan", "attempts of a plan": "attempts?name=plan",
   workflows: "workflows", "a workflow": "workflow?id=wide",
   "a run with a large loop": "run?workflow=wide&instance=1&run=1",
   "iterations of the loop": "iterations?workflow=wide&instance=1&run=1&loop=each",
-  "iterations of the loop that have failed": "iterations?workflow=wide&instance=1&run=1&loop=each&status=INTERNALLY_FAILED",
+  "iterations of the loop that have failed": "iterations?workflow=wide&instance=1&run=1&loop=each&status=FATALLY_FAILED",
   "further iterations of the loop": `iterations?workflow=wide&instance=1&run=1&loop=each&after=2:${Math.floor(iterations / 2)}`,
   "timeline of the run": "timeline?workflow=wide&instance=1", "signals of the run": "lineage?workflow=wide&instance=1",
   "a step of the loop": `step?workflow=wide&instance=1&run=1&step=two&iterations=${iterations}`,
@@ -110,6 +110,20 @@ test("a browser shows it", async (t) => {
   }
 });
 
+test("iterations are chosen by the status of a step in them", async () => {
+  const of = async (status) => (await (await one.get("api/iterations?workflow=wide&instance=1&run=1&loop=each&status=" + status)).json()).iterations;
+  assert.deepEqual((await of("FATALLY_FAILED")).map((each) => each.iterations), [[iterations]]);
+  assert.equal((await of("SUCCEEDED")).length, 50);
+  assert.deepEqual(await of("STOPPED"), []);
+});
+
+test("what has run of a plan is loaded beside its tasks, not with them", async () => {
+  const { tasks: rows, timeline } = await (await one.get("api/plan?name=plan")).json();
+  assert.equal(rows.length, Math.min(1000, tasks / 1000));
+  assert.equal(timeline, undefined);
+  assert.equal((await (await one.get("api/attempts?name=plan")).json()).length, sql("console_size", "select least(1000, count(*)) from scylla.plan_timeline('plan')") * 1);
+});
+
 test("the timeline of a run with a large loop leaves the loop out", async () => {
   const { events, without_loops: isPart } = await (await one.get("api/timeline?workflow=wide&instance=1")).json();
   assert.equal(isPart, true);
@@ -151,7 +165,10 @@ test("ten open tabs cost little", async (t) => {
     t.diagnostic(`${(share * 100).toFixed(1)} % of a processor; rows read by sequential scans in ${seconds} s: ` +
       (scanned.map(([name, rows]) => `${name} ${rows}`).join(", ") || "none"));
     assert.ok(share < 0.5);
-    const whole = scanned.filter(([, rows]) => rows > 100000).map(([name, rows]) => `${name} ${rows}`).join(", ");
+    // A read of scylla.stat_queue counts the tables of tasks again, at most every ten seconds (docs/monitoring.md says how rarely).
+    const counts = 1 + seconds / 10;
+    const size = (table) => (/^task_(waiting|ready|lease|outcome)$/.test(table) ? Number(sql("console_size", `select count(*) from scylla.${table}`)) : 0);
+    const whole = scanned.filter(([name, rows]) => rows > 100000 && rows > counts * size(name)).map(([name, rows]) => `${name} ${rows}`).join(", ");
     assert.equal(whole, "", "rows read by sequential scans: " + whole); // one line: prove reads no more
   } finally {
     await browser.close();

@@ -1,10 +1,11 @@
 // The page of plans, and that of one plan: its graph with live status, and a chart of its tasks.
 import { h } from "./dom.js";
-import { duration, facts, json, number, percent, plan, plural, queue, status, table, task, time } from "./format.js";
+import { a, duration, facts, json, number, percent, plan, plural, queue, status, table, task, time } from "./format.js";
 import { gantt, graph, isFallen } from "./graph.js";
 import { either } from "./overview.js";
 
 const most = 300; // maximum number of tasks in a graph
+const first = 100; // number of rows that a table has until the reader asks for all
 const counts = ["waiting", "ready", "running", "completed", "aborted", "cancelled"];
 
 export const plansPage = {
@@ -44,7 +45,7 @@ const tasks = (rows) => table("Tasks", [
   { name: "worker", of: (t) => t.owner },
   { name: "attempt", number: true, of: (t) => t.attempt },
   { name: "changed", of: (t) => time(t.updated) },
-], [...rows].sort((x, y) => urgency(x) - urgency(y)), { key: (t) => t.rn, empty: "It has no task that this role may view." });
+], rows, { key: (t) => t.rn, empty: "It has no task that this role may view." });
 
 const attempts = (rows) => table("Attempts", [
   { name: "task", of: (t) => task(t.rn) },
@@ -55,24 +56,31 @@ const attempts = (rows) => table("Attempts", [
   { name: "ended", of: (t) => t.status },
 ], rows, { key: (t) => t.rn + "\n" + t.attempt, empty: "Nothing has run yet." });
 
+const byUrgency = (rows) => [...rows].sort((x, y) => urgency(x) - urgency(y));
+
+// The first rows, and a link to the page with all.
+const some = (p, rows, draw) => (p.show === "all" || rows.length <= first ? draw(rows)
+  : [draw(rows.slice(0, first)), h("p", {}, `The first ${first} of ${number(rows.length)}. `, a("plan", { ...p, show: "all" }, "Show all"))]);
+
 const times = (p, rows) => gantt({ started: p.opened, ended: p.finished }, rows.map((t) => ({ ...t, name: t.rn + (t.attempt > 1 ? " " + t.attempt : ""), kind: t.status })),
   { label: "Times of the attempts", also: (n) => `Times of ${plural(n, "attempt")}, also in the list of attempts` });
 
 export const planPage = {
   title: ({ name }) => "Plan " + name,
-  looks: ({ name }) => ({ all: ["plan", { name }] }),
+  looks: ({ name }) => ({ all: ["plan", { name }], timeline: ["attempts", { name }] }),
   json: ({ name }) => ["plan", { name }],
-  beats: ({ all }) => 1 + Math.floor((all.tasks?.length ?? 0) / 100), // the server needs a third of a millisecond per task
-  draw: ({ all }, _, act) => either(all, ({ plan: p, tasks: rows, timeline }) => [
+  beats: ({ all }) => 1 + Math.floor((all?.tasks?.length ?? 0) / 100), // the server needs a third of a millisecond per task
+  parts: true,
+  draw: ({ all, timeline }, asked, act) => either(all, ({ plan: p, tasks: rows }) => !p ? h("p", { class: "note" }, "There is no such plan, or none of this role.") : [
     buttons(p, act),
     facts([["status", status(p.status)], ["progress", percent(p.progress)], ["tasks", counts.filter((name) => p[name]).map((name) => `${name} ${p[name]}`).join(", ")],
       ["created", time(p.created)], ["opened", time(p.opened)], ["ended", time(p.finished)], ["owner", p.owner]]),
     h("h2", {}, "Graph"),
     rows.length === 0 ? h("p", { class: "faint" }, "It has no task that this role may view.")
       : rows.length <= most ? graph(rows) : h("p", { class: "note" }, `The plan has more than ${most} tasks: too many for a graph.`),
-    h("h2", {}, "Tasks"), tasks(rows),
-    h("h2", {}, "Times"), times(p, timeline),
-    h("h2", {}, "Attempts"), attempts(timeline),
+    h("h2", {}, "Tasks"), some(asked, byUrgency(rows), tasks),
+    h("h2", {}, "Times"), either(timeline, (ran) => times(p, ran)),
+    h("h2", {}, "Attempts"), either(timeline, (ran) => some(asked, ran, attempts)),
     p.spec && [h("h2", {}, "Spec"), json(p.spec, "Spec")],
     p.result && [h("h2", {}, "Result"), json(p.result, "Result")],
   ]),

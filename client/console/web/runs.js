@@ -153,7 +153,8 @@ export const runPage = {
   looks: (p) => ({ all: ["run", nameOfRun(p)], ...looksOf(p),
     ...Object.fromEntries(shownParts(p).map((name) => [name, [name, { workflow: p.workflow, instance: p.instance }]])) }),
   json: (p) => ["run", nameOfRun(p)],
-  beats: 1,
+  // Of a run that has ended, little changes, but looking for what has failed reads every iteration of its loops.
+  beats: ({ all }) => (all?.run?.ended ? Math.min(30, 1 + Math.floor((all.rollup?.total ?? 0) / 1000)) : 1),
   draw: (data, p, act) => either(data.all, ({ run: found, definition, steps: rows, ...all }) => {
     if (!found) return h("p", { class: "note" }, "There is no such run, or this role may not see it.");
     const r = { ...found, isLast: all.last };

@@ -135,8 +135,7 @@ constexpr const char *k_workflow = R"(
             order by instance desc, run desc limit 50) r)))";
 
 // The steps in no loop of the last run of an instance, including those that an earlier run has left. An older run shows
-// its own last attempts. Each part asks for them by itself: only then is no iteration of a loop read. $1, $2, $3:
-// workflow, instance, run.
+// its own last attempts. $1, $2, $3: workflow, instance, run.
 #define STEPS                                                                                                          \
     "steps as ("                                                                                                       \
     "select s.run, s.step, s.iterations, s.attempt, s.status, s.error, s.created, s.started, s.ended, s.rollup "       \

@@ -173,12 +173,6 @@ bool is_live(Dirty *dirty, const GateRow &gate, TimestampTz now) {
     return sight == Sight::in_doubt || (sight == Sight::present && waits_for_gates(waiting));
 }
 
-bool is_there(Dirty *dirty, const GateRow &gate) {
-    GateRow row;
-    walk_gates(dirty, gate.task, gate.ord - 1, gate.ord + 1);
-    return next_gate(dirty, &row) != Sight::absent && row.provider == gate.provider;
-}
-
 // Whether a task waits for the check, or another transaction is making one wait. The task that was found last is tried
 // first, then the others.
 bool is_used(Store &store, Dirty *dirty, int64 check, TimestampTz now) {

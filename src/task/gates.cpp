@@ -69,6 +69,12 @@ const GateRow *recall_closed(Store &store, int64 id) {
     return entry.id == id && entry.file == compat::file_number(store[TableId::gate].rel) ? &entry.gate : nullptr;
 }
 
+bool is_there(Dirty *dirty, const GateRow &gate) {
+    GateRow row;
+    walk_gates(dirty, gate.task, gate.ord - 1, gate.ord + 1);
+    return next_gate(dirty, &row) != Sight::absent && row.provider == gate.provider;
+}
+
 namespace {
 
 // Whether the provider is a task.
@@ -242,6 +248,13 @@ Task begin_task(Store &store, const store::SpecRow &spec, const store::Carry &ca
     return make_startable(store, spec, carry, now, is_new);
 }
 
+// The gate where the task was last found to wait, if it still has it: a task that has run may have been deferred since,
+// to wait for something else.
+const GateRow *recall_gate(Store &store, Dirty *dirty, const store::WaitingRow &waiting) {
+    const GateRow *before = recall_closed(store, waiting.id);
+    return before != nullptr && (waiting.carry.attempt == 0 || is_there(dirty, *before)) ? before : nullptr;
+}
+
 // Decides about a waiting task if that can be done now. `ended`: the gate whose provider has just ended; null: any.
 Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, TimestampTz now, bool *changed) {
     store::WaitingRow waiting;
@@ -253,7 +266,7 @@ Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, Tim
     Judgement judgement =
         ended == nullptr ? judge_all(dirty, task, now) : Judgement{judge_gate(dirty, *ended, now), *ended};
     if (ended != nullptr && judgement.verdict == Verdict::open) {
-        if (const GateRow *before = recall_closed(store, task);
+        if (const GateRow *before = recall_gate(store, dirty, waiting);
             before != nullptr && judge_gate(dirty, *before, now) == Verdict::closed)
             return Sight::present;
         judgement = judge_others(dirty, task, ended->ord, now);

@@ -180,6 +180,17 @@ select throws_ok($$ select scylla.defer('d9', 'w', '[{"task": "nothing"}]') $$, 
 select throws_ok($$ select scylla.defer('d9', 'w', '[]', attempt => 2) $$, '55000', null, 'another attempt');
 select is(state('d9'), 'running 1', 'the task is held as before');
 
+-- A task waits for other things than before. That its first callback had not been answered was found out, and does not count any more.
+select scylla.create_callback(c) from unnest('{first,second,third}'::text[]) c \g /dev/null
+select given('d11'), leased() \g /dev/null
+savepoint deferred;
+select scylla.defer('d11', 'w', '[{"callback": "first"}, {"callback": "second"}]'), scylla.resolve_callback('first') \g /dev/null
+select is(state('d11'), 'waiting 1 [null, null]', 'one of two callbacks is not enough');
+rollback to deferred;
+select scylla.defer('d11', 'w', '[{"callback": "third"}]'), scylla.resolve_callback('third') \g /dev/null
+select is(state('d11'), 'ready 1 [null]', 'a task that is deferred again waits for nothing that it waited for before');
+select scylla.cancel('d11') \g /dev/null
+
 -- What is left is removed with the task.
 select given('d10'), leased(), scylla.defer('d10', 'w', '[]', '1'), scylla.cancel('d10') \g /dev/null
 select id('d10') as d10 \gset

@@ -3,8 +3,15 @@
 
 remember='t.timeout := coalesce(twin.length(timeout), t.timeout); t.deadline := t.updated + t.timeout;'
 
-# Faults for the self-test: "what is wrong|sed command for the twin".
-faults=(
+# Faults for the self-test: "subject of the runs that find it|what is wrong|sed command for the twin".
+faults=()
+faults_in() { # SUBJECT FAULT...
+  local subject=$1 fault
+  shift
+  for fault; do faults+=("$subject|$fault"); done
+}
+
+verbs=(
   "youngest first|s/moment) desc, r.id$/moment) desc, r.id desc/"
   "lowest priority first|s/moment) desc, r.id$/moment), r.id/"
   "waiting gains nothing|s/least(t.priority + aging \* waited, 255)/t.priority/"
@@ -92,7 +99,13 @@ faults=(
   "a circle is accepted|s/from reached r where r.* = r.other/from reached r where false/"
   "only names of existing tasks count|s/array_position(array(select n.rn from unnest(requests) n), d.rn))/null)/"
   "one plan that has ended is overlooked|s/where r.plan is not null order by r.plan/where false order by r.plan/"
-  # conditions
+  # events
+  "what waits for its time after its gates is not told|s/if (t.status, t.due, t.in_line) is distinct from .* then/if t.status <> before.status then/"
+  "all queues have events|s/where q.name = t.queue and q.events;/where q.name = t.queue;/"
+  "events stay|s/^    delete from twin.event .*//"
+)
+
+conditions=(
   "a wait does not look back|s/ order by e.seq desc limit 1;/ and false limit 1;/"
   "a wait takes the oldest signal|s/ order by e.seq desc limit 1;/ order by e.seq limit 1;/"
   "a signal does not look for those who wait|s/ and c.ended is null and twin.fits(c.match, s.params)/ and false/"
@@ -113,14 +126,53 @@ faults=(
   "not yet is not counted|s/t.answers := t.answers + 1;//"
   "not yet is a failure|s/first_failure.failures := 1;/first_failure.failures := 1; t.failures := t.failures + 1;/"
   "a task that has run waits for its first time|s/if t.not_before > moment and t.attempt = 0 then/if t.not_before > moment then/"
-  # events
-  "what waits for its time after its gates is not told|s/if (t.status, t.due) is distinct from (before.status, before.due)/if t.status <> before.status/"
-  "all queues have events|s/where q.name = t.queue and q.events;/where q.name = t.queue;/"
-  "events stay|s/^    delete from twin.event .*//"
 )
 
-# The seed that finds a fault, where the first does not. It is tried first, which is half of the time that the self-test takes; the
-# others are tried after it.
+pools=(
+  "what a task held is kept when it ends|/of an end$/d"
+  "a retry keeps what it holds|/of an attempt$/d"
+  "a deferred task keeps what it holds|/of a deferral$/d"
+  "a yield gives up what the task holds|s/if reason is distinct from 'TaskYield' then/if true then/"
+  "more is placed than fits|s/(w.amount = 0 or w.amount <= l.amount) and not l.stopped/not l.stopped/"
+  "what equals what is free does not fit|s/(w.amount = 0 or w.amount <= l.amount) and/(w.amount = 0 or w.amount < l.amount) and/"
+  "nothing needs room, too|s/(w.amount = 0 or w.amount <= l.amount) and/w.amount <= l.amount and/"
+  "what is placed takes nothing for the next|s/update twin.left_over l set amount = l.amount - w.amount/update twin.left_over l set amount = l.amount/"
+  "small tasks pass the first of a strict pool|s/update twin.left_over o set stopped = true/update twin.left_over o set stopped = false/"
+  "a greedy pool stops, too|s/where o.policy = 'strict' and o.pool in/where o.pool in/"
+  "a drained pool is used|s/p.drained or twin.is_stale(p)/twin.is_stale(p)/"
+  "an old report is good enough|s/p.drained or twin.is_stale(p)/p.drained/"
+  "a task that can never fit stops the line|s/not l.closed and w.amount <= l.capacity, false/true, false/"
+  "priority does not count in line|s/over (order by twin.effective_priority(t, moment) desc, t.created, t.id)/over (order by t.created, t.id)/"
+  "waiting in line gains nothing|s/over (order by twin.effective_priority(t, moment) desc/over (order by t.priority desc/"
+  "the youngest comes first in line|s/desc, t.created, t.id), t.id, t.needs/desc, t.created desc, t.id desc), t.id, t.needs/"
+  "the tasks of a paused queue are placed|s/where t.in_line and not twin.is_paused(t.queue)/where t.in_line/"
+  "another task delays the head|s/then 'would delay the head' end/then null end/"
+  "nothing may run past the start of the head|s/ - needed < n.amount$/ - needed < n.amount + 1000/"
+  "a head is passed without end|s/when h.passed >= l.max_bypass then/when false then/"
+  "a head is passed once more|s/when h.passed >= l.max_bypass then/when h.passed > l.max_bypass then/"
+  "how often a head was passed is forgotten|s/and e.task = of_line.task), 0)/and false), 0)/"
+  "the head of a strict line is planned|s/ and not way.behind then twin.plan_start/ then twin.plan_start/"
+  "a report counts for nothing|s/coalesce((p.reported ->> c.key)::numeric, 0) + h.later/0/"
+  "a report hides what was placed after it|s/::numeric, 0) + h.later)/::numeric, 0))/"
+  "a report is added to what tasks hold|s/filter (where r.since > p.reported_at), 0)/, 0)/"
+  "an old report replaces a newer one|s/if p.reported_at >= at then/if false then/"
+  "of several pools the last is taken|s/group by w.n, w.chosen order by w.n$/group by w.n, w.chosen order by w.n desc/"
+  "a task waits for all of several pools|s/needs -> 'any') with ordinality a (pool, n)$/needs -> 'any') with ordinality a (pool, n) where n = 1/"
+  "who needs several pools shows one|s/when (select count(\\*) from jsonb_object_keys(needs)) = 1 then (select k from jsonb_object_keys(needs) k) end/when true then (select min(k) from jsonb_object_keys(needs) k) end/"
+  "only the line of the pool is looked at|s/on p.policy <> 'greedy' and p.name in/on false and p.name in/"
+  "a pool that is needed can go|s/twin.is_live(t) and pool in (select twin.pools_in(t.needs))/false/"
+  "needs have no bound|s/bool_and(twin.could_serve(p, w.resource, w.amount))/true/"
+  "a capacity of 0 refuses|s/(p.capacity -> resource)::numeric = 0 or //"
+  "altering resets the rest of a pool|s/p := twin.altered_pool(twin.known_pool(pool), /p := twin.altered_pool(p, /"
+  "what a task needs does not hold it back|s/t := twin.startable(t);$/t.status := 'ready'; t.due := null;/"
+  "what gets in line is not told|s/if (t.status, t.due, t.in_line) is distinct from .* then/if (t.status, t.due) is distinct from (before.status, before.due) then/"
+)
+
+faults_in verbs "${verbs[@]}"
+faults_in conditions "${conditions[@]}"
+faults_in pools "${pools[@]}"
+
+# The seed that finds a fault, or finds it much sooner, where the first does not. It is tried first, and the others after it.
 declare -A found_by=(
   ["waiting gains nothing"]=2
   ["waiting gains without bound"]=2
@@ -131,4 +183,12 @@ declare -A found_by=(
   ["who has nothing keeps the turn"]=8
   ["a deduplication key does nothing"]=2
   ["a deduplication key is taken for ever"]=2
+  ["a request_id means nothing"]=6
+  ["what an on_failure ignores ends the task"]=2
+  ["a deferred task forgets its state"]=2
+  ["a task that has run waits for its first time"]=3
+  ["a deferred task keeps what it holds"]=2
+  ["nothing needs room, too"]=4
+  ["a drained pool is used"]=2
+  ["a task that can never fit stops the line"]=2
 )

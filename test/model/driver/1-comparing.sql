@@ -54,6 +54,14 @@ insert into driver.verb values
     ('send_signal', 0, 'nothing', false, '{ok,22023}'),
     ('not_yet', 0, 'tasks', true, '{ok,22023,55000,P0002}'),
     ('defer', 0, 'tasks', true, '{ok,22023,55000,P0002}'),
+    -- Likewise, by driver.place_somehow().
+    ('create_pool', 0, 'nothing', false, '{ok,22023,42710}'),
+    ('alter_pool', 0, 'nothing', false, '{ok,22023,42704}'),
+    ('drop_pool', 0, 'nothing', false, '{ok,22023,42704,2BP01}'),
+    ('drain_pool', 0, 'nothing', false, '{ok,22023,42704}'),
+    ('resume_pool', 0, 'nothing', false, '{ok,22023,42704}'),
+    ('report_usage', 0, 'nothing', false, '{ok,22023,42704}'),
+    ('place', 0, 'rows', false, '{ok,empty,22023,42704}'),
     -- Likewise: time passes first.
     ('reset_expired', 0, 'value', false, '{ok}'),
     ('purge', 0, 'value', false, '{ok}'),
@@ -223,6 +231,46 @@ begin
     end if;
 end $$;
 
+create function driver.compare_pools() returns void language plpgsql as $$
+declare
+    theirs jsonb;
+    ours jsonb;
+    their_times timestamptz[];
+    our_times timestamptz[];
+begin
+    if not exists (select from scylla.pool) and not exists (select from twin.pool) then
+        return;
+    end if;
+    select jsonb_agg(jsonb_build_array(p.pool, p.policy, p.drained, p.capacity, p.reserved, p.reported, p.free, p.stale, p.waiting, p.placed,
+                                       p.max_bypass, p.metrics_max_age) order by p.pool collate "C"),
+           array_agg(p.reported_at order by p.pool collate "C") into theirs, their_times from scylla.pool p;
+    select jsonb_agg(jsonb_build_array(p.pool, p.policy, p.drained, p.capacity, p.reserved, p.reported, p.free, p.stale, p.waiting, p.placed,
+                                       p.max_bypass, p.metrics_max_age) order by p.pool collate "C"),
+           array_agg(p.reported_at order by p.pool collate "C") into ours, our_times from twin.pools p;
+    if theirs is distinct from ours then
+        perform driver.differ('pools', theirs::text, ours::text);
+    end if;
+    perform driver.compare_times('reports', their_times, our_times);
+
+    select jsonb_agg(jsonb_build_array(r.pool, r.rn, r.queue, r.amounts, r.ends - r.since) order by r.pool collate "C", r.rn collate "C"),
+           array_agg(r.since order by r.pool collate "C", r.rn collate "C") into theirs, their_times from scylla.pool_reservation r;
+    select jsonb_agg(jsonb_build_array(r.pool, t.rn, t.queue, r.amounts, r.ends - r.since) order by r.pool collate "C", t.rn collate "C"),
+           array_agg(r.since order by r.pool collate "C", t.rn collate "C") into ours, our_times
+    from twin.reservation r join twin.task t on t.id = r.task;
+    if theirs is distinct from ours then
+        perform driver.differ('what tasks hold of pools', theirs::text, ours::text);
+    end if;
+    perform driver.compare_times('what tasks hold of pools', their_times, our_times);
+
+    select jsonb_agg(jsonb_build_array(l.pool, l.rn, l.queue, l.priority, l.needs) order by l.pool collate "C", l.rn collate "C")
+    into theirs from scylla.pool_queue l;
+    select jsonb_agg(jsonb_build_array(p.pool, t.rn, t.queue, t.priority, t.needs) order by p.pool collate "C", t.rn collate "C")
+    into ours from twin.task t cross join lateral twin.pools_in(t.needs) p (pool) where t.in_line;
+    if theirs is distinct from ours then
+        perform driver.differ('lines of pools', theirs::text, ours::text);
+    end if;
+end $$;
+
 create function driver.compare_state() returns void language plpgsql as $$
 declare
     theirs jsonb;
@@ -260,6 +308,7 @@ begin
     end if;
 
     perform driver.compare_conditions();
+    perform driver.compare_pools();
 
     -- In which order a verb that changes many tasks does so is its own business.
     select jsonb_agg(jsonb_build_array(e.queue_name, e.rn, e.status, e.attempt, e.failures, e.worker) order by e.rn collate "C", e.id),

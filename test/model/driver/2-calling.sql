@@ -131,6 +131,10 @@ begin
     if verb_name = 'drop_queue' and driver.leaves_results(arguments) then
         return null; -- the twin does without them
     end if;
+    if verb_name in ('place', 'maintain') then
+        -- A task's place in line has its time of submission, too, which may have been moved.
+        update scylla.pool_line l set created = s.created from scylla.task_spec s where s.id = l.task and l.created <> s.created;
+    end if;
     theirs := driver.outcome('scylla', call, verb.gives);
     if theirs ? 'rows' then
         arguments := driver.with_made_names(verb_name, arguments, theirs);

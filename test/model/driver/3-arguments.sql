@@ -296,6 +296,57 @@ begin
     return driver.literal((select coalesce(jsonb_agg(driver.some_wait()), '[]') from generate_series(1, driver.below(4)))::text, 'jsonb');
 end $$;
 
+create function driver.some_pool() returns text language sql as $$
+    select driver.pick_mostly('{s,g,f}', array['new', 'unknown', '', repeat('p', 201), null]);
+$$;
+
+create function driver.some_amounts() returns jsonb language plpgsql as $$
+begin
+    return case driver.below(4)
+        when 0 then jsonb_build_object('a', driver.below(4), 'b', driver.below(3))
+        when 1 then jsonb_build_object('b', driver.below(40) / 10.0)
+        else jsonb_build_object('a', driver.below(5)) end;
+end $$;
+
+create function driver.some_capacity() returns jsonb language plpgsql as $$
+begin
+    if driver.chance(0.03) then
+        return driver.pick('5', '[]', 'null', '{"a": -1}', '{"a": "1"}', '{"a": 0.0001}', '{"a": 1000000000000000}', '{"": 1}', null);
+    end if;
+    return jsonb_build_object('a', driver.below(9), 'b', driver.below(60) / 10.0);
+end $$;
+
+-- What a task needs: of one pool, of two, of any of several, or of one and any of the others.
+create function driver.some_needs() returns jsonb language plpgsql as $$
+begin
+    if driver.chance(0.03) then
+        return driver.pick('5', '[]', '{}', '{"s": 1}', '{"s": {}}', '{"s": {"c": 1}}', '{"s": {"a": 1000}}', '{"unknown": {"a": 1}}',
+                           '{"any": ["s", "s"], "a": 1}', '{"any": ["s"], "a": 1, "s": {"b": 1}}', '{"any": ["s", "g"]}', '{"any": [], "a": 1}',
+                           '{"any": ["s", "g"], "a": 1000}', '{"s": {"a": "1"}}', '{"s": {"a": 0.0001}}', '{"s": null}', '{"any": [5], "a": 1}');
+    end if;
+    return case driver.below(5)
+        when 0 then jsonb_build_object('s', driver.some_amounts(), driver.pick('g', 'f'), driver.some_amounts())
+        when 1 then jsonb_build_object('any', '["s", "g", "f"]'::jsonb) || driver.some_amounts()
+        when 2 then jsonb_build_object('any', '["g", "f"]'::jsonb, 's', driver.some_amounts()) || driver.some_amounts()
+        else jsonb_build_object(driver.pick('s', 'g', 'f', 'f'), driver.some_amounts()) end;
+end $$;
+
+-- Hours apart, so that no order hangs on microseconds.
+create function driver.some_runtime() returns text language sql as $$
+    select driver.pick_mostly('{1 hour,2 hours,3 hours,4 hours}', '{0,366 days}');
+$$;
+
+create function driver.some_pool_changes() returns jsonb language plpgsql as $$
+begin
+    return case driver.below(8)
+        when 0 then jsonb_build_object('policy', driver.pick('strict', 'greedy', 'backfill', null))
+        when 1 then jsonb_build_object('max_bypass', driver.pick('0', '1', '2', null)::int)
+        when 2 then jsonb_build_object('metrics_max_age', driver.pick('1 hour', null, null))
+        when 3 then driver.pick('5', '[]', '{}', '{"colour": 1}', '{"policy": "fair"}', '{"max_bypass": -1}', '{"max_bypass": 1.5}',
+                                '{"metrics_max_age": "0"}', '{"metrics_max_age": 5}', '{"drained": true}', null)::jsonb
+        else jsonb_build_object('capacity', driver.some_capacity()) end;
+end $$;
+
 create function driver.lease_arguments(worker text, max_tasks int) returns jsonb language sql as $$
     select driver.argument('worker', driver.literal(worker))
         || driver.argument('max_tasks', driver.literal(max_tasks::text, 'int'))

@@ -256,6 +256,26 @@ begin
         driver.some_lease()
         || driver.argument('wait_for', case when driver.chance(0.02) then 'NULL::jsonb' else driver.some_waits() end)
         || driver.optional(0.5, 'state', driver.some_json())
+    when 'create_pool' then
+        driver.argument('pool', driver.literal(case when driver.chance(0.5) then 'new' else driver.some_pool() end))
+        || driver.argument('capacity', driver.literal(driver.some_capacity()::text, 'jsonb'))
+        || driver.optional(0.5, 'policy', driver.literal(driver.pick_mostly('{strict,greedy,backfill,NULL}', '{"",Strict}')))
+        || driver.optional(0.5, 'settings', driver.literal(driver.pick(
+            '{}', '{"max_bypass": 2}', '{"metrics_max_age": "1 hour"}', '{"max_bypass": null}', '{"policy": "strict"}', '[]', null), 'jsonb'))
+    when 'alter_pool' then
+        driver.argument('pool', driver.literal(driver.some_pool()))
+        || driver.argument('changes', driver.literal(driver.some_pool_changes()::text, 'jsonb'))
+    when 'drop_pool' then driver.argument('pool', driver.literal(case when driver.chance(0.7) then 'new' else driver.some_pool() end))
+    when 'drain_pool' then driver.argument('pool', driver.literal(driver.some_pool()))
+    when 'resume_pool' then driver.argument('pool', driver.literal(driver.some_pool()))
+    when 'report_usage' then
+        driver.argument('pool', driver.literal(driver.some_pool()))
+        || driver.argument('used', driver.literal(case when driver.chance(0.05) then driver.pick('5', '{"c": 1}', '{"a": -1}', null)
+                                                       else driver.some_amounts()::text end, 'jsonb'))
+        || driver.optional(0.2, 'at', driver.literal(driver.pick_mostly(
+            array['2001-01-01 00:00:00+00'::timestamptz + format('%s min %s s', current_setting('driver.step'), driver.below(60))::interval, null]::text[],
+            '{infinity,2099-01-01 00:00:00+00}'), 'timestamptz'))
+    when 'place' then driver.optional(0.4, 'pool', driver.literal(driver.pick_mostly('{s,g,f,NULL}', '{unknown,""}')))
     when 'statement' then jsonb_build_object('text', driver.some_statement())
     end;
 end $$;

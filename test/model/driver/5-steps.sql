@@ -87,8 +87,8 @@ create function driver.call_some_verb() returns void language plpgsql as $$
 declare
     point float8 := random() * (select sum(weight) from driver.verb);
     verb text := (select name
-                  from (select name, sum(weight) over (order by name collate "C") as upto from driver.verb) v
-                  where point < upto order by upto limit 1);
+                  from (select name, weight, sum(weight) over (order by name collate "C") as upto from driver.verb) v
+                  where point < upto and weight > 0 order by upto limit 1);
 begin
     perform set_config('scylla.auto_create_queues', case when driver.chance(0.2) then 'off' else 'on' end, false);
     perform driver.make_call(verb, driver.some_arguments(verb));
@@ -292,6 +292,142 @@ begin
     end case;
 end $$;
 
+-- ---------------------------------------------------------------------------------------------------------------
+-- Pools
+-- ---------------------------------------------------------------------------------------------------------------
+
+create function driver.needing_queue() returns text language sql as $$
+    select driver.pick('needs', 'needs', 'ages');
+$$;
+
+create function driver.submit_needing() returns void language plpgsql as $$
+begin
+    perform driver.make_call('submit',
+        driver.argument('queue', driver.literal(driver.needing_queue()))
+        || driver.argument('spec', driver.some_json())
+        || driver.optional(0.9, 'rn', driver.literal(format('needs %s.%s', current_setting('driver.step'), driver.below(1000))))
+        || driver.argument('needs', driver.literal(driver.some_needs()::text, 'jsonb'))
+        || driver.optional(0.6, 'expected_runtime', driver.literal(driver.some_runtime(), 'interval'))
+        || driver.argument('priority', driver.literal(driver.below(3)::text, 'int'))
+        || driver.optional(0.1, 'not_before', driver.some_time())
+        || driver.optional(0.15, 'depends_on', driver.some_dependencies())
+        || driver.optional(0.2, 'max_attempts', driver.some_max_attempts())
+        || driver.optional(0.1, 'plan', driver.literal(driver.some_plan())));
+end $$;
+
+create function driver.submit_many_needing() returns void language plpgsql as $$
+declare
+    needs jsonb := driver.some_needs();
+    elements jsonb := '[]';
+begin
+    for i in 1 .. 1 + driver.below(4) loop
+        needs := case when driver.chance(0.5) then driver.some_needs() else needs end;
+        elements := elements || jsonb_build_array(jsonb_build_object(
+            'queue', driver.needing_queue(), 'spec', i, 'priority', driver.below(3),
+            'rn', format('many %s.%s', current_setting('driver.step'), driver.below(1000)))
+            || case when driver.chance(0.8) then jsonb_build_object('needs', needs) else '{}' end
+            || case when driver.chance(0.5) then jsonb_build_object('expected_runtime', driver.pick('1 hour', '2 hours', '4 hours')) else '{}' end);
+    end loop;
+    perform driver.make_call('submit_many', driver.argument('tasks', driver.literal(elements::text, 'jsonb')));
+end $$;
+
+-- A task that needs something and is in that state.
+create function driver.any_needing(state text) returns text language sql as $$
+    with chosen as (select random() as which)
+    select rn
+    from (select t.rn, row_number() over (order by t.id) - 1 as place, count(*) over () as n
+          from twin.task t where t.status::text = any_needing.state and t.needs is not null) t, chosen
+    where place = floor(which * n);
+$$;
+
+-- By every way there is, and by a worker whose attempt is over.
+create function driver.end_run() returns void language plpgsql as $$
+declare
+    name text := driver.any_needing('running');
+    t twin.task;
+    who jsonb;
+    how text := driver.pick('complete', 'complete', 'complete', 'complete', 'fail', 'fail', 'fail later', 'abort', 'yield', 'yield', 'not_yet',
+                            'defer', 'cancel', 'expire');
+begin
+    if name is null then
+        return;
+    end if;
+    select * into t from twin.task where rn = name;
+    who := driver.argument('rn', driver.literal(name)) || driver.argument('worker', driver.literal(t.owner))
+        || driver.optional(0.3, 'attempt', driver.literal((t.attempt - driver.chance(0.3)::int)::text, 'int'));
+    case how
+    when 'fail' then
+        perform driver.make_call('fail', who || '{"error": "''{\"code\": \"E\"}''", "retry_after": "''0''"}');
+    when 'fail later' then
+        perform driver.make_call('fail', who || '{"error": "''{\"code\": \"E\"}''"}');
+    when 'abort' then
+        perform driver.make_call('abort', who || '{"error": "''{\"code\": \"E\"}''"}');
+    when 'not_yet' then
+        perform driver.make_call('not_yet', who || driver.optional(0.7, 'retry_after', driver.literal('0', 'interval')));
+    when 'defer' then
+        perform driver.make_call('defer', who || driver.argument('wait_for', driver.literal(driver.pick('[]', '[{"signal": "s1"}]'), 'jsonb')));
+    when 'cancel' then
+        perform driver.make_call('cancel', driver.argument('rn', driver.literal(t.rn)));
+    when 'expire' then
+        perform driver.move_deadline(t.rn, clock_timestamp() - '1 min'::interval);
+        perform driver.make_call('reset_expired');
+    else
+        perform driver.make_call(how, who);
+    end case;
+end $$;
+
+create function driver.age_reports() returns void language sql as $$
+    update scylla.pool_report set at = at - interval '2 hours';
+    update twin.pool set reported_at = reported_at - interval '2 hours';
+$$;
+
+-- Tasks need something of pools, and these change.
+create function driver.place_somehow() returns void language plpgsql as $$
+declare
+    verb text := driver.pick(
+        'submit', 'submit', 'submit', 'submit', 'submit', 'submit', 'submit_many', 'submit_many', 'place', 'place', 'place', 'place', 'place',
+        'lease', 'lease', 'lease', 'lease', 'end', 'end', 'end', 'end', 'end', 'cancel', 'alter_pool', 'alter_pool', 'drain_pool', 'resume_pool',
+        'resume_pool', 'report_usage', 'age', 'create_pool', 'drop_pool', 'pause', 'signal', 'roll back');
+    pool text;
+begin
+    case verb
+    when 'submit' then perform driver.submit_needing();
+    when 'submit_many' then perform driver.submit_many_needing();
+    when 'lease' then
+        perform driver.make_call('lease', driver.argument('queue', driver.literal(driver.needing_queue()))
+                                          || driver.lease_arguments(driver.pick('w1', 'w2'), 3));
+    when 'end' then perform driver.end_run();
+    when 'cancel' then
+        perform driver.make_call('cancel', driver.argument('rn', driver.literal(driver.any_needing(driver.pick('waiting', 'ready')))));
+    when 'drain_pool' then
+        if driver.chance(0.5) then
+            perform driver.make_call(verb, driver.some_arguments(verb));
+        end if;
+    when 'resume_pool' then
+        foreach pool in array '{s,g,f}'::text[] loop
+            perform driver.make_call(verb, driver.argument('pool', driver.literal(pool)));
+        end loop;
+    when 'age' then
+        perform driver.age_reports();
+        perform driver.move_submission(driver.any_needing('waiting'));
+    when 'pause' then
+        perform driver.make_call(driver.pick('pause_queue', 'resume_queue', 'resume_queue'), '{"queue": "''ages''"}');
+    when 'signal' then
+        perform driver.make_call('send_signal', '{"name": "''s1''"}');
+    when 'roll back' then
+        begin
+            for i in 0 .. driver.below(4) loop
+                perform driver.place_somehow();
+            end loop;
+            raise exception using errcode = 'SR000';
+        exception when sqlstate 'SR000' then
+            perform driver.compare_state();
+        end;
+    else
+        perform driver.make_call(verb, driver.some_arguments(verb));
+    end case;
+end $$;
+
 create function driver.take_step() returns void language plpgsql as $$
 declare
     kind float8 := random();
@@ -473,6 +609,30 @@ begin
     end loop;
 end $$;
 
+-- The pools, and what chance brings about too rarely.
+create function driver.refuse_pools_rarely() returns void language plpgsql as $$
+declare
+    verb text;
+    name text;
+begin
+    perform set_config('scylla.auto_create_queues', 'on', false);
+    perform driver.make_call('create_queue', '{"queue": "''needs''", "events": "true"}');
+    perform driver.make_call('create_queue', '{"queue": "''ages''", "aging": "0.0002"}');
+    perform driver.make_call('create_pool', '{"pool": "''s''", "capacity": "''{\"a\": 6, \"b\": 5}''", "policy": "''strict''"}');
+    perform driver.make_call('create_pool', '{"pool": "''g''", "capacity": "''{\"a\": 5, \"b\": 4.5}''", "policy": "''greedy''"}');
+    perform driver.make_call('create_pool', '{"pool": "''f''", "capacity": "''{\"a\": 7, \"b\": 3}''", "settings": "''{\"max_bypass\": 2}''"}');
+    foreach name in array array['s', 'workflow:s'] loop
+        perform driver.make_call('create_pool', driver.argument('pool', driver.literal(name)) || '{"capacity": "''{\"a\": 1}''"}');
+    end loop;
+    foreach name in array array['unknown', ''] loop
+        perform driver.make_call('alter_pool', driver.argument('pool', driver.literal(name)) || '{"changes": "''{}''"}');
+        perform driver.make_call('report_usage', driver.argument('pool', driver.literal(name)) || '{"used": "''{}''"}');
+        foreach verb in array array['drop_pool', 'drain_pool', 'resume_pool', 'place'] loop
+            perform driver.make_call(verb, driver.argument('pool', driver.literal(name)));
+        end loop;
+    end loop;
+end $$;
+
 -- A queue goes while a plan is under way that has failed there: the plan knows of it to its end. Nothing is left behind.
 create function driver.drop_queue_of_failed_task() returns void language plpgsql as $$
 declare
@@ -513,14 +673,7 @@ begin
     return began;
 end $$;
 
--- The steps of a run, and then a third as many in which tasks wait for conditions.
-create procedure driver.run(seed int, steps int) language plpgsql as $$
-declare
-    runs_of_one_task int;
-    crowd_comes int;
-    commits float8;
-    began timestamptz;
-    longest interval := '1 ms';
+create function driver.begin_run(seed int) returns void language plpgsql as $$
 begin
     perform set_config('driver.seed', seed::text, false), set_config('driver.step', '0', false),
             setseed(seed / 2147483648.0);
@@ -531,9 +684,17 @@ begin
             set_config('scylla.default_timeout', driver.pick('30min', '12h', '3600001ms'), false),
             set_config('scylla.default_max_attempts', case seed % 5 when 3 then '25' when 0 then '4' else '-1' end, false);
     perform driver.compare_signatures();
+end $$;
 
-    runs_of_one_task := case when driver.chance(0.5) then 140 else driver.below(60) end;
-    crowd_comes := 200 + driver.below(200);
+-- Most verbs.
+create procedure driver.run_verbs(steps int) language plpgsql as $$
+declare
+    runs_of_one_task int := case when driver.chance(0.5) then 140 else driver.below(60) end;
+    crowd_comes int := 200 + driver.below(200);
+    commits float8;
+    began timestamptz;
+    longest interval := '1 ms';
+begin
     for n in 1 .. steps loop
         began := driver.begin_step(n, longest);
         if n = 1 then
@@ -580,12 +741,20 @@ begin
         end if;
     end loop;
     commit;
-    for n in steps + 1 .. steps + steps / 3 loop
+end $$;
+
+-- Tasks that wait for conditions or for pools, among most verbs.
+create procedure driver.run_waiting(what text, steps int) language plpgsql as $$
+declare
+    began timestamptz;
+    longest interval := '1 ms';
+begin
+    for n in 1 .. steps loop
         began := driver.begin_step(n, longest);
-        if n = steps + 1 then
-            perform driver.refuse_waits_rarely();
+        if n = 1 then
+            perform case what when 'conditions' then driver.refuse_waits_rarely() else driver.refuse_pools_rarely() end;
         elsif driver.chance(0.75) then
-            perform driver.wait_somehow();
+            perform case what when 'conditions' then driver.wait_somehow() else driver.place_somehow() end;
         else
             perform driver.take_step();
         end if;
@@ -604,4 +773,14 @@ begin
     end loop;
     perform driver.compare_state();
     commit;
+end $$;
+
+-- Of a subject: verbs, conditions or pools.
+create procedure driver.run(seed int, steps int, subject text) language plpgsql as $$
+begin
+    perform driver.begin_run(seed);
+    case subject
+    when 'verbs' then call driver.run_verbs(steps);
+    else call driver.run_waiting(subject, steps);
+    end case;
 end $$;

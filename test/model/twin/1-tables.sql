@@ -6,11 +6,11 @@
 -- two disagree, one of them is wrong.
 --
 -- The files of this folder, in this order: the tables and refusals; arguments and notes (history and errors); steps; gates:
--- what tasks wait for; and then the verbs by concept: queues, submitting, working (leasing, keeping a lease, finishing, giving
--- back), plans, conditions, and looking, with what the monitor does.
+-- what tasks wait for; placing: which tasks in line get what they need of pools; and then the verbs by concept: queues, submitting,
+-- working (leasing, keeping a lease, finishing, giving back), plans, conditions, looking, with what the monitor does, and pools.
 --
 -- What the twin leaves out on purpose: privileges, waiting for work, and the concurrency of many workers (isolation
--- tests do that). It has no checks, triggers, pools and handlers. Functions have the names, arguments and defaults of schema scylla.
+-- tests do that). It has no checks, triggers and handlers. Functions have the names, arguments and defaults of schema scylla.
 
 create schema twin;
 
@@ -80,12 +80,15 @@ create table twin.task (
     plan bigint,                -- the plan that must be open before it starts; may have been purged
     dedup_key text,             -- no two live tasks of a queue have the same
     key text,                   -- whose work it is
+    needs jsonb,                -- what it needs of pools while it runs; null: nothing
+    runtime interval,           -- how long it is expected to run; null: not known
     created timestamptz not null,
 
     -- Where it is now.
     status twin.task_status not null,
     updated timestamptz not null,
-    due timestamptz,            -- waiting: when it becomes ready; null: it waits for tasks or its plan
+    due timestamptz,            -- waiting: when it becomes ready; null: it waits for tasks, its plan or pools
+    in_line boolean not null default false,     -- waiting: for pools only
     owner text,
     deadline timestamptz,
     timeout interval,           -- running: what the lease was given, which a heartbeat extends it by
@@ -105,6 +108,7 @@ create table twin.task (
     answered timestamptz,       -- when one last has
 
     constraint only_waiting_is_due check (status = 'waiting' or due is null),
+    constraint only_waiting_is_in_line check (status = 'waiting' and due is null or not in_line),
     constraint only_running_has_deadline check ((status = 'running') = (deadline is not null)),
     constraint only_running_has_timeout check ((status = 'running') = (timeout is not null)),
     constraint running_has_owner check (status <> 'running' or owner is not null),
@@ -150,6 +154,31 @@ create table twin.gate (
     deadline timestamptz,       -- until when the task waits; null: without end
     on_timeout text not null check (on_timeout in ('abort', 'skip', 'ignore')),
     primary key (task, ord)
+);
+
+-- How much there is of what tasks need.
+create table twin.pool (
+    name text primary key,
+    capacity jsonb not null,    -- amounts by resource
+    policy text not null check (policy in ('strict', 'greedy', 'backfill')),
+    max_bypass int not null,
+    metrics_max_age interval,   -- nothing is placed while the last report is older; null: reports are not needed
+    drained boolean not null default false,     -- true: nothing is placed
+    reported jsonb,             -- what was in use when somebody measured last
+    reported_at timestamptz,
+    head bigint,                -- the task that others have passed, and how many of them, as long as it is the first that does not fit
+    passed bigint not null default 0
+);
+
+-- What a task holds of a pool, from when it was placed to the end of its run.
+create table twin.reservation (
+    task bigint not null,
+    pool text not null,
+    amounts jsonb not null,
+    since timestamptz not null,
+    ends timestamptz,           -- when the run is expected to end; null: not known
+    chosen boolean not null,    -- the task shows this pool
+    primary key (task, pool)
 );
 
 -- A condition that has ended goes with the last task that waited for it; but for a callback whose last task goes on without it.
@@ -209,7 +238,8 @@ end $$;
 create function twin.shown(t twin.task) returns twin.task_row language sql as $$
     select t.rn, t.queue, t.spec, t.status, t.priority, t.progress, t.created, t.updated, t.owner, t.deadline, t.errors,
            t.history, t.result, t.metrics, twin.args(t), t.attempt, t.failures, t.max_attempts,
-           coalesce(t.due, t.not_before), (select p.name from twin.plan p where p.id = t.plan), t.key, null,
+           coalesce(t.due, t.not_before), (select p.name from twin.plan p where p.id = t.plan), t.key,
+           (select r.pool from twin.reservation r where r.task = t.id and r.chosen),
            t.state, t.answers, t.answered;
 $$;
 

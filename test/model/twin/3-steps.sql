@@ -36,9 +36,9 @@ begin
     set status = t.status, updated = t.updated, due = t.due, owner = t.owner, deadline = t.deadline,
         timeout = t.timeout, progress = t.progress, attempt = t.attempt, failures = t.failures, history = t.history,
         errors = t.errors, skipped = t.skipped, result = t.result, metrics = t.metrics, earlier = t.earlier,
-        depends_on = t.depends_on, state = t.state, answers = t.answers, answered = t.answered
+        depends_on = t.depends_on, in_line = t.in_line, state = t.state, answers = t.answers, answered = t.answered
     where u.id = t.id;
-    if (t.status, t.due) is distinct from (before.status, before.due) then
+    if (t.status, t.due, t.in_line) is distinct from (before.status, before.due, before.in_line) then
         perform twin.record_event(t);
     end if;
     return t;
@@ -68,18 +68,30 @@ begin
     return twin.stored(t);
 end $$;
 
--- The attempt is over, the task is not. Without a delay it is ready again at once, for any worker. Without a reason the attempt
--- leaves nothing in the history.
+-- Nothing but pools holds the task back: it is ready, or gets in line for what it does not hold yet.
+create function twin.startable(t twin.task) returns twin.task language plpgsql as $$
+begin
+    t.in_line := t.needs is not null and not exists (select from twin.reservation r where r.task = t.id);
+    t.status := case when t.in_line then 'waiting' else 'ready' end;
+    t.due := null;
+    return t;
+end $$;
+
+-- The attempt is over, the task is not. Without a delay it starts again at once, with any worker. Without a reason the attempt
+-- leaves nothing in the history. Only after a yield does it keep what it holds of pools.
 create function twin.given_back(t twin.task, reason text, delay interval default '0')
     returns twin.task language plpgsql as $$
 begin
     t.updated := clock_timestamp();
     t.history := case when reason is null then t.earlier else twin.history_with(t, reason) end;
+    if reason is distinct from 'TaskYield' then
+        delete from twin.reservation r where r.task = t.id; -- of an attempt
+    end if;
     if delay > '0' then
         t.status := 'waiting';
         t.due := t.updated + twin.length(delay);
     else
-        t.status := 'ready';
+        t := twin.startable(t);
     end if;
     t.owner := null;
     t.deadline := null;
@@ -96,8 +108,10 @@ begin
     t.status := status;
     t.updated := moment;
     t.due := null;
+    t.in_line := false;
     t.deadline := null;
     t.timeout := null;
+    delete from twin.reservation r where r.task = t.id; -- of an end
     insert into twin.happened (task) values (t.id);
     return twin.stored(t);
 end $$;

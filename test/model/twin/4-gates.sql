@@ -1,7 +1,7 @@
 -- Gates: what a task waits for
 --
 -- A task waits until every task that it depends on is completed, its plan is open and all conditions of its wait_for have ended; and
--- then for its time. When the last of that happens it is ready, in the same transaction.
+-- then for its time. When the last of that happens it is ready, in the same transaction, unless it needs something of a pool.
 
 -- Tasks and conditions that have ended and plans that were opened, for as long as nobody has looked what that means to others.
 create table twin.happened (
@@ -85,7 +85,7 @@ begin
     if t.not_before > moment and t.attempt = 0 then
         t.due := t.not_before;
     else
-        t.status := 'ready';
+        t := twin.startable(t);
     end if;
     return twin.stored(t);
 end $$;
@@ -94,7 +94,7 @@ end $$;
 create function twin.placed(t twin.task, moment timestamptz) returns twin.task language plpgsql as $$
 begin
     t := twin.gated(t, null, moment);
-    if t.status = 'waiting' and t.due is null then
+    if t.status = 'waiting' and t.due is null and not t.in_line then
         perform twin.record_event(t);
     end if;
     return t;
@@ -128,7 +128,7 @@ begin
         delete from twin.happened where place = (select min(place) from twin.happened) returning * into h;
         exit when h.place is null;
         for t in select * from twin.task w
-                 where w.status = 'waiting' and w.due is null
+                 where w.status = 'waiting' and w.due is null and not w.in_line
                    and (exists (select from twin.gate g where g.task = w.id and g.provider = h.task)
                         or h.task = any (w.depends_on) or w.plan = h.plan)
                  order by w.id

@@ -2,7 +2,8 @@
 
 -- What somebody wants to be done: what the three ways to submit have in common.
 create type twin.request as (queue text, spec jsonb, priority int, rn text, not_before timestamptz, depends_on text[],
-                             on_failure text, plan text, max_attempts int, retry jsonb, dedup_key text, key text);
+                             on_failure text, plan text, max_attempts int, retry jsonb, dedup_key text, key text,
+                             needs jsonb, runtime interval);
 
 create function twin.default_max_attempts() returns int language sql as $$
     select nullif(coalesce(nullif(current_setting('scylla.default_max_attempts', true), ''), '25')::int, -1);
@@ -19,6 +20,7 @@ begin
     perform twin.check_argument('max_attempts', r.max_attempts is null or r.max_attempts >= 1,
                                 'It must be at least 1.');
     perform twin.check_retry(r.retry);
+    perform twin.check_timeout('expected_runtime', r.runtime);
     perform twin.check_name(k, v)
     from (values ('rn', r.rn), ('plan', r.plan), ('dedup_key', r.dedup_key), ('key', r.key)) _ (k, v) where v is not null;
 end $$;
@@ -156,11 +158,11 @@ begin
     if t.id is null then
         inserted := true;
         insert into twin.task (rn, queue, spec, priority, not_before, max_attempts, retry, depends_on, on_failure, plan, dedup_key, key,
-                               created, updated, status)
+                               needs, runtime, created, updated, status)
         values (coalesce(r.rn, twin.new_name()), r.queue, r.spec, r.priority, r.not_before,
                 coalesce(r.max_attempts, (select q.max_attempts from twin.queue q where q.name = r.queue), twin.default_max_attempts()), r.retry,
-                '{}', r.on_failure, case when r.plan is not null then (twin.live_plan(r.plan)).id end, r.dedup_key, r.key, moment,
-                moment, 'waiting')
+                '{}', r.on_failure, case when r.plan is not null then (twin.live_plan(r.plan)).id end, r.dedup_key, r.key, r.needs,
+                twin.length(r.runtime), moment, moment, 'waiting')
         returning * into t;
     end if;
 end $$;
@@ -205,7 +207,7 @@ create function twin.submit(queue text, spec jsonb, priority int default 0, rn t
     returns twin.task_row language plpgsql as $$
 declare
     request twin.request := (queue, spec, coalesce(priority, 0), rn, not_before, depends_on, coalesce(on_dependency_failure, 'cascade'), plan, max_attempts, retry,
-                             dedup_key, key);
+                             dedup_key, key, needs, expected_runtime);
     moment timestamptz;
     name text;
     providers bigint[] := '{}';
@@ -217,9 +219,8 @@ begin
     perform twin.check_duplicate_rule(on_duplicate);
     perform twin.check_request(request);
     waits := twin.waits_in(wait_for, request.on_failure);
-    -- Pools have no twin yet, and the driver leaves them out.
-    if needs is not null or expected_runtime is not null or dedup_for is not null or debounce is not null
-       or run_timeout is not null then
+    -- The driver leaves them out.
+    if dedup_for is not null or debounce is not null or run_timeout is not null then
         raise feature_not_supported;
     end if;
     -- What is there already needs nothing else.
@@ -237,6 +238,7 @@ begin
         providers := providers || twin.provider(name);
     end loop;
     waits := twin.known_waits(waits);
+    perform twin.check_needs(needs);
     perform twin.need_queue(queue);
     has_room := twin.taken(queue, 1) = 1;
     if plan is not null then
@@ -292,7 +294,7 @@ begin
     perform twin.check_argument('tasks', jsonb_typeof(element) = 'object', 'Its elements must be objects.');
     select k into unknown from jsonb_object_keys(element) k
     where k not in ('queue', 'spec', 'priority', 'rn', 'not_before', 'depends_on', 'on_dependency_failure', 'plan',
-                    'max_attempts', 'retry', 'dedup_key', 'key')
+                    'max_attempts', 'retry', 'dedup_key', 'key', 'needs', 'expected_runtime')
     limit 1;
     perform twin.check_argument(unknown, unknown is null, 'It is no argument of submit().');
 
@@ -302,7 +304,8 @@ begin
                 coalesce(twin.element_value(element, 'on_dependency_failure', 'string'), 'cascade'),
                 twin.element_value(element, 'plan', 'string'), twin.element_int(element, 'max_attempts'),
                 nullif(element -> 'retry', 'null'), twin.element_value(element, 'dedup_key', 'string'),
-                twin.element_value(element, 'key', 'string'));
+                twin.element_value(element, 'key', 'string'), nullif(element -> 'needs', 'null'),
+                twin.element_value(element, 'expected_runtime', 'string')::interval);
     perform twin.check_request(request);
     return request;
 end $$;
@@ -363,6 +366,7 @@ begin
                       union select r.element, e.other from reached r join unnest(edges) e on e.element = r.other)
                   select from reached r where r.element = r.other);
     perform twin.need_queue(r.queue) from unnest(requests) r;
+    perform twin.check_needs(r.needs) from unnest(requests) r;
     perform twin.live_plan(p.plan)
     from (select r.plan from unnest(requests) r where r.plan is not null order by r.plan collate "C") p;
 
@@ -419,7 +423,7 @@ begin
 
     for request in
         select queue, spec, priority, rn, null::timestamptz, null::text[], 'cascade', null::text, null::int, null::jsonb, null::text,
-               null::text
+               null::text, null::jsonb, null::interval
         from rows from (unnest(specs), unnest(rns)) with ordinality _(spec, rn, place) order by place
     loop
         if room is null then

@@ -355,6 +355,7 @@ begin
     moment := clock_timestamp();
     t.updated := moment;
     t.history := twin.history_with(t, 'TaskDefer');
+    delete from twin.reservation r where r.task = t.id; -- of a deferral
     t.status := 'waiting';
     t.owner := null;
     t.deadline := null;

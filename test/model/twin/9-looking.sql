@@ -59,13 +59,13 @@ begin
     return n;
 end $$;
 
--- Waiting tasks whose time has come are ready, and gates whose time is over time out.
+-- Waiting tasks whose time has come are ready, or in line, and gates whose time is over time out.
 create function twin.open_due() returns void language plpgsql as $$
 declare
     t twin.task;
 begin
     for t in select * from twin.task w
-             where w.status = 'waiting' and w.due is null
+             where w.status = 'waiting' and w.due is null and not w.in_line
                and exists (select from twin.gate g where g.task = w.id and g.deadline <= clock_timestamp())
              order by w.id
     loop
@@ -73,8 +73,7 @@ begin
     end loop;
     perform twin.settle();
     for t in select * from twin.task w where w.status = 'waiting' and w.due <= clock_timestamp() order by w.id loop
-        t.status := 'ready';
-        t.due := null;
+        t := twin.startable(t);
         t.updated := clock_timestamp();
         perform twin.stored(t);
     end loop;
@@ -129,5 +128,6 @@ begin
     perform twin.open_due();
     perform twin.reset_expired();
     perform twin.end_pending();
+    perform twin.place();
     perform twin.purge_all(moment);
 end $$;

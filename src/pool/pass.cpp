@@ -363,10 +363,12 @@ const char *show(const Pass &pass, const Refusal &refusal) {
     case model::Reason::lacking:
         return psprintf("%s short by %s in pool %s", what, scylla::show(refusal.amount), name_of(pass, pool));
     case model::Reason::too_much:
-        return pool == k_nothing ? "the pool or resource does not exist any more"
-                                 : psprintf("%s exceeds the capacity of pool %s by %s", what, name_of(pass, pool),
-                                            scylla::show(refusal.amount));
+        return resource.empty() ? psprintf("pool %s does not have a resource any more", name_of(pass, pool))
+                                : psprintf("%s exceeds the capacity of pool %s by %s", what, name_of(pass, pool),
+                                           scylla::show(refusal.amount));
     case model::Reason::closed:
+        if (pool == k_nothing)
+            return "the pool does not exist any more";
         return psprintf(row_of(pass, pool).drained ? "pool %s is drained" : "the metrics of pool %s are too old",
                         name_of(pass, pool));
     case model::Reason::behind:

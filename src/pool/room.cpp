@@ -20,11 +20,19 @@ std::size_t pool_of(const Room &room, std::string_view name) {
     return place != all.end() && view(row_of(room, *place).name) == name ? *place : k_nothing;
 }
 
+// The last cell of a pool stands for the resources that it does not have.
 std::size_t cell_of(const Room &room, std::size_t pool, std::string_view resource) {
-    for (std::size_t c = room.first_cell[pool]; pool != k_nothing && c < room.first_cell[pool + 1]; c++)
+    const std::size_t last = room.first_cell[pool + 1] - 1;
+    for (std::size_t c = room.first_cell[pool]; c < last; c++)
         if (room.resources[c] == resource)
             return c;
-    return k_nothing;
+    return last;
+}
+
+void add_no_resource(Room &room, std::size_t pool) {
+    room.cells.add({.pool = pool, .capacity = 0, .free = 0});
+    room.resources.add("");
+    room.first_cell.add(room.cells.count);
 }
 
 void add_pool(Room &room, const PoolRow &row) {
@@ -40,7 +48,7 @@ void add_pool(Room &room, const PoolRow &row) {
         room.cells.add({.pool = pool, .capacity = each.amount, .free = each.amount});
         room.resources.add(each.resource);
     }
-    room.first_cell.add(room.cells.count);
+    add_no_resource(room, pool);
 }
 
 std::span<const model::Need> needs_of(const Room &room, const Needs &needs, std::size_t any_pool) {
@@ -71,11 +79,9 @@ const PoolRow &row_of(const Room &room, std::size_t pool) { return room.rows[poo
 Room begin_room(TimestampTz now) {
     Room room{};
     room.now = now;
-    room.pools.add({.policy = model::Policy::greedy, .closed = false, .max_bypass = 0});
-    room.cells.add({.pool = k_nothing, .capacity = 0, .free = 0});
-    room.resources.add("");
+    room.pools.add({.policy = model::Policy::greedy, .closed = true, .max_bypass = 0});
     room.first_cell.add(0);
-    room.first_cell.add(room.cells.count);
+    add_no_resource(room, k_nothing);
     room.has_reservations.add(true);
     return room;
 }
@@ -95,7 +101,7 @@ void count_reservations(Room &room, store::Dirty *dirty, std::size_t pool) {
     room.has_reservations[pool] = true;
     const PoolRow &row = row_of(room, pool);
     const std::size_t first = room.first_cell[pool];
-    const std::size_t count = room.first_cell[pool + 1] - first;
+    const std::size_t count = room.first_cell[pool + 1] - 1 - first;
     const auto reserved = allocate<Amount>(count);
     const auto in_use = allocate<Amount>(count);
     const auto reported =
@@ -110,8 +116,8 @@ void count_reservations(Room &room, store::Dirty *dirty, std::size_t pool) {
         CHECK_FOR_INTERRUPTS();
         for (const ResourceAmount &each : read_amounts("amounts", reservation.amounts)) {
             const std::size_t cell = cell_of(room, pool, each.resource);
-            if (cell == k_nothing)
-                continue; // the resource has been removed from the pool
+            if (room.resources[cell].empty())
+                continue; // it has been removed from the pool
             reserved[cell - first] += each.amount;
             if (row.reported_at && reservation.since > *row.reported_at)
                 in_use[cell - first] += each.amount;

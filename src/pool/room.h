@@ -16,7 +16,7 @@ struct KnownShape {
     std::size_t chosen;                 // how many of them are needed in any case; the others are the choice
 };
 
-// Stands for pools and resources that do not exist (any more): they have no capacity.
+// Stands for pools that do not exist (any more): it is closed.
 inline constexpr std::size_t k_nothing = 0;
 
 struct Room {

@@ -141,7 +141,7 @@ pools=(
   "a greedy pool stops, too|s/where o.policy = 'strict' and o.pool in/where o.pool in/"
   "a drained pool is used|s/p.drained or twin.is_stale(p)/twin.is_stale(p)/"
   "an old report is good enough|s/p.drained or twin.is_stale(p)/p.drained/"
-  "a task that can never fit stops the line|s/not l.closed and w.amount <= l.capacity, false/true, false/"
+  "a task that can never fit stops the line|s/not l.closed and v.amount <= l.capacity, false/true, false/"
   "priority does not count in line|s/over (order by twin.effective_priority(t, moment) desc, t.created, t.id)/over (order by t.created, t.id)/"
   "waiting in line gains nothing|s/over (order by twin.effective_priority(t, moment) desc/over (order by t.priority desc/"
   "the youngest comes first in line|s/desc, t.created, t.id), t.id, t.needs/desc, t.created desc, t.id desc), t.id, t.needs/"
@@ -150,7 +150,7 @@ pools=(
   "nothing may run past the start of the head|s/ - needed < n.amount$/ - needed < n.amount + 1000/"
   "a head is passed without end|s/when h.passed >= l.max_bypass then/when false then/"
   "a head is passed once more|s/when h.passed >= l.max_bypass then/when h.passed > l.max_bypass then/"
-  "how often a head was passed is forgotten|s/and e.task = of_line.task), 0)/and false), 0)/"
+  "how often a head was passed is forgotten|s/and e.task = of_task), 0)/and false), 0)/"
   "the head of a strict line is planned|s/ and not way.behind then twin.plan_start/ then twin.plan_start/"
   "a report counts for nothing|s/coalesce((p.reported ->> c.key)::numeric, 0) + h.later/0/"
   "a report hides what was placed after it|s/::numeric, 0) + h.later)/::numeric, 0))/"
@@ -161,7 +161,7 @@ pools=(
   "who needs several pools shows one|s/when (select count(\\*) from jsonb_object_keys(needs)) = 1 then (select k from jsonb_object_keys(needs) k) end/when true then (select min(k) from jsonb_object_keys(needs) k) end/"
   "only the line of the pool is looked at|s/on p.policy <> 'greedy' and p.name in/on false and p.name in/"
   "a pool that is needed can go|s/twin.is_live(t) and pool in (select twin.pools_in(t.needs))/false/"
-  "needs have no bound|s/bool_and(twin.could_serve(p, w.resource, w.amount))/true/"
+  "needs have no bound|s/bool_and(twin.could_serve([^)]*))/true/"
   "a capacity of 0 refuses|s/(p.capacity -> resource)::numeric = 0 or //"
   "altering resets the rest of a pool|s/p := twin.altered_pool(twin.known_pool(pool), /p := twin.altered_pool(p, /"
   "what a task needs does not hold it back|s/t := twin.startable(t);$/t.status := 'ready'; t.due := null;/"
@@ -188,7 +188,8 @@ declare -A found_by=(
   ["a deferred task forgets its state"]=2
   ["a task that has run waits for its first time"]=3
   ["a deferred task keeps what it holds"]=2
-  ["nothing needs room, too"]=4
+  ["nothing needs room, too"]=9
+  ["the head of a strict line is planned"]=39
   ["a drained pool is used"]=2
   ["a task that can never fit stops the line"]=2
 )

@@ -227,6 +227,18 @@ select is(placed(), '', 'takes nothing');
 select is((select reason from scylla.pool_queue where rn = 'd1'), 'pool a is drained', 'which is said');
 select scylla.resume_pool('a') \g /dev/null
 select is(placed(), 'd1@a', 'until it is resumed');
+select scylla.create_pool('z', '{"x": 1, "y": 1}'), scylla.create_pool('w', '{"x": 1, "y": 1}') \g /dev/null
+select is(submit_needing('gone1', '{"z": {"y": 0}}'), 'waiting', 'one that needs 0 of a resource');
+select is(submit_needing('gone2', '{"z": {"y": 1}}'), 'waiting', 'one that needs more of it');
+select is(submit_needing('gone3', '{"any": ["z", "w"], "y": 0}'), 'waiting', 'and one that could also go elsewhere');
+select scylla.alter_pool('z', '{"capacity": {"x": 1}}'), scylla.drain_pool('z') \g /dev/null
+select is(placed(), 'gone3@w', 'a drained pool takes nothing, not even for 0 of a resource that was taken away');
+select is((select string_agg(distinct reason, ', ') from scylla.pool_queue where pool = 'z'), 'pool z is drained', 'which is said');
+select scylla.resume_pool('z') \g /dev/null
+select is(placed(), 'gone1@z', 'until it is resumed');
+select is((select reason from scylla.pool_queue where rn = 'gone2'), 'pool z does not have a resource any more', 'who needs more waits');
+select scylla.cancel(rn) from unnest('{gone1,gone2,gone3}'::text[]) rn \g /dev/null
+select scylla.drop_pool('z'), scylla.drop_pool('w') \g /dev/null
 select scylla.create_queue('paused', paused => true) \g /dev/null
 select is(submit_needing('d2', '{"a": {"cores": 1}}', queue => 'paused'), 'waiting', 'a task of a paused queue');
 select is(placed(), '', 'is not placed');

@@ -330,10 +330,15 @@ begin
     if theirs is distinct from ours then
         perform driver.differ('queues', theirs::text, ours::text);
     end if;
+end $$;
 
-    select jsonb_agg(c) into theirs from scylla.check() c;
-    if theirs is not null then
-        perform driver.differ('check()', theirs::text, null);
+-- What the extension finds out about itself. It takes as long as fifty calls, and says nothing about a fault of the twin.
+create function driver.check_extension() returns void language plpgsql as $$
+declare
+    found jsonb := case when current_setting('driver.checks')::boolean then (select jsonb_agg(c) from scylla.check() c) end;
+begin
+    if found is not null then
+        perform driver.differ('check()', found::text, null);
     end if;
 end $$;
 

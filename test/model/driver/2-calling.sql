@@ -96,13 +96,14 @@ begin
     return arguments;
 end $$;
 
-create function driver.count_outcome(verb text, outcome jsonb) returns void language sql as $$
+create function driver.count_outcome(verb text, outcome jsonb) returns void language plpgsql as $$
+begin
     insert into driver.tally
     values (verb,
             coalesce(outcome -> 'refused' ->> 'state', case when outcome -> 'rows' = '[]' then 'empty' else 'ok' end),
             1)
     on conflict on constraint tally_pkey do update set n = tally.n + 1;
-$$;
+end $$;
 
 -- Whether a queue that is to be dropped has tasks that stay until live tasks of other queues have done with them: those that have ended,
 -- and those whose failure is ignored.

@@ -313,7 +313,7 @@ begin
     if driver.chance(0.03) then
         return driver.pick('5', '[]', 'null', '{"a": -1}', '{"a": "1"}', '{"a": 0.0001}', '{"a": 1000000000000000}', '{"": 1}', null);
     end if;
-    return jsonb_build_object('a', driver.below(9), 'b', driver.below(60) / 10.0);
+    return jsonb_build_object('a', driver.below(9), 'b', driver.below(60) / 10.0) - case when driver.chance(0.1) then driver.pick('a', 'b') else '' end;
 end $$;
 
 -- What a task needs: of one pool, of two, of any of several, or of one and any of the others.

@@ -14,14 +14,15 @@ create function driver.move_due(name text, moment timestamptz) returns void lang
 $$;
 
 -- A task ends after it was submitted, and after all older ones were: the time of submission goes with it.
-create function driver.move_end(name text, moment timestamptz) returns void language sql as $$
+create function driver.move_end(name text, moment timestamptz) returns void language plpgsql as $$
+begin
     update scylla.task_outcome set finished = moment where id = (select id from scylla.task_spec where rn = name);
     update twin.task set updated = moment where rn = name and status in ('completed', 'aborted', 'cancelled');
     update scylla.task_spec set created = moment
     where id <= (select id from scylla.task_spec where rn = name) and created > moment;
     update twin.task set created = moment
     where id <= (select id from twin.task where rn = name) and created > moment;
-$$;
+end $$;
 
 -- A plan and all its tasks.
 create function driver.move_end_of_plan(plan text, moment timestamptz) returns void language sql as $$
@@ -307,7 +308,7 @@ begin
         || driver.argument('spec', driver.some_json())
         || driver.optional(0.9, 'rn', driver.literal(format('needs %s.%s', current_setting('driver.step'), driver.below(1000))))
         || driver.argument('needs', driver.literal(driver.some_needs()::text, 'jsonb'))
-        || driver.optional(0.6, 'expected_runtime', driver.literal(driver.some_runtime(), 'interval'))
+        || driver.optional(0.85, 'expected_runtime', driver.literal(driver.some_runtime(), 'interval'))
         || driver.argument('priority', driver.literal(driver.below(3)::text, 'int'))
         || driver.optional(0.1, 'not_before', driver.some_time())
         || driver.optional(0.15, 'depends_on', driver.some_dependencies())
@@ -326,7 +327,7 @@ begin
             'queue', driver.needing_queue(), 'spec', i, 'priority', driver.below(3),
             'rn', format('many %s.%s', current_setting('driver.step'), driver.below(1000)))
             || case when driver.chance(0.8) then jsonb_build_object('needs', needs) else '{}' end
-            || case when driver.chance(0.5) then jsonb_build_object('expected_runtime', driver.pick('1 hour', '2 hours', '4 hours')) else '{}' end);
+            || case when driver.chance(0.8) then jsonb_build_object('expected_runtime', driver.pick('1 hour', '2 hours', '4 hours')) else '{}' end);
     end loop;
     perform driver.make_call('submit_many', driver.argument('tasks', driver.literal(elements::text, 'jsonb')));
 end $$;
@@ -722,6 +723,7 @@ begin
         end if;
         if n % 50 = 0 or n = steps then
             perform driver.compare_state();
+            perform driver.check_extension();
         end if;
         longest := greatest(longest, clock_timestamp() - began);
         -- Transactions of one or several steps; for a while rather short ones, for a while rather long ones.
@@ -760,24 +762,28 @@ begin
         end if;
         if n % 10 = 0 then
             perform driver.compare_state();
+            perform driver.check_extension();
         end if;
         longest := greatest(longest, clock_timestamp() - began);
         if n % 40 = 0 then
             commit;
             perform driver.purge_somehow();
         end if;
-        if driver.chance(0.3) then
+        -- Which also places tasks: rarely where the line is to grow.
+        if driver.chance(case what when 'pools' then 0.08 else 0.3 end) then
             commit;
             perform driver.make_call('maintain');
         end if;
     end loop;
     perform driver.compare_state();
+    perform driver.check_extension();
     commit;
 end $$;
 
--- Of a subject: verbs, conditions or pools.
-create procedure driver.run(seed int, steps int, subject text) language plpgsql as $$
+-- Of a subject: verbs, conditions or pools. Without checks for a twin with a fault.
+create procedure driver.run(seed int, steps int, subject text, checks boolean default true) language plpgsql as $$
 begin
+    perform set_config('driver.checks', checks::text, false);
     perform driver.begin_run(seed);
     case subject
     when 'verbs' then call driver.run_verbs(steps);

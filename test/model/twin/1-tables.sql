@@ -206,10 +206,11 @@ create table twin.event (
     worker text                 -- who leased it, or held it when it ended
 );
 
-create function twin.record_event(t twin.task) returns void language sql as $$
+create function twin.record_event(t twin.task) returns void language plpgsql as $$
+begin
     insert into twin.event (time, queue, rn, status, attempt, failures, worker)
     select t.updated, t.queue, t.rn, t.status, t.attempt, t.failures, t.owner from twin.queue q where q.name = t.queue and q.events;
-$$;
+end $$;
 
 -- How a task is shown: the row type of scylla.task.
 create type twin.task_row as (

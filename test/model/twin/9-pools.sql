@@ -60,16 +60,25 @@ create function twin.could_serve(p twin.pool, resource text, amount numeric) ret
     select coalesce((p.capacity -> resource)::numeric = 0 or (p.capacity -> resource)::numeric >= amount, false);
 $$;
 
+-- Pool by pool, in the order of the document; of "any" one is enough.
 create function twin.check_needs(needs jsonb) returns void language plpgsql as $$
+declare
+    its_pool twin.pool;
+    its_name text;
 begin
     if needs is null then
         return;
     end if;
     perform twin.check_form_of_needs(needs);
-    perform twin.known_pool(p) from twin.pools_in(needs) p;
+    for its_name in select n from twin.pools_in(needs) n loop
+        its_pool := twin.known_pool(its_name);
+        perform twin.check_argument('needs', bool_and(twin.could_serve(its_pool, e.key, e.value::numeric)), 'The pool has not so much.')
+        from (select needs -> its_name as amounts where jsonb_typeof(needs -> its_name) = 'object') o cross join lateral jsonb_each_text(o.amounts) e
+        having count(*) > 0;
+    end loop;
     perform twin.check_argument('needs', exists (
-        select from twin.ways(needs) w join twin.pool p on p.name = w.pool
-        group by w.n having bool_and(twin.could_serve(p, w.resource, w.amount))), 'No pool has so much.');
+        select from twin.ways(needs) w join twin.pool o on o.name = w.pool
+        group by w.n having bool_and(twin.could_serve(o, w.resource, w.amount))), 'No pool has so much.');
 end $$;
 
 -- ---------------------------------------------------------------------------------------------------------------
@@ -225,9 +234,6 @@ $$;
 -- Highest priority first, then oldest first. The tasks of a paused queue are passed over.
 create function twin.line_up(pool text, moment timestamptz) returns void language sql as $$
     select twin.begin_placing();
-    insert into twin.left_over
-    select f.pool, f.resource, f.capacity, f.amount, p.policy, p.max_bypass, p.drained or twin.is_stale(p)
-    from twin.free f join twin.pool p on p.name = f.pool;
     insert into twin.run_end
     select r.pool, e.key, r.ends, e.value::numeric from twin.reservation r cross join lateral jsonb_each_text(r.amounts) e
     where r.ends is not null;
@@ -237,6 +243,13 @@ create function twin.line_up(pool text, moment timestamptz) returns void languag
     from twin.task t
     where t.in_line and not twin.is_paused(t.queue)
       and exists (select from twin.pools_in(t.needs) n join twin.lines_of(line_up.pool) l on l = n);
+    -- There is nothing of a resource that was taken away from a pool while tasks wait for it.
+    insert into twin.left_over
+    select p.name, n.resource, coalesce(f.capacity, 0), coalesce(f.amount, 0), p.policy, p.max_bypass, p.drained or twin.is_stale(p)
+    from (select pool, resource from twin.free
+          union
+          select w.pool, w.resource from twin.line l cross join lateral twin.ways(l.needs) w) n
+    join twin.pool p on p.name = n.pool left join twin.free f on f.pool = n.pool and f.resource = n.resource;
 $$;
 
 create function twin.place(pool text default null, out rn text, out chosen text) returns setof record language plpgsql as $$

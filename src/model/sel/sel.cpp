@@ -6,6 +6,7 @@
 #include "model/sel/interpolate.h"
 #include "model/sel/json.h"
 #include "model/sel/library.h"
+#include "model/sel/program_cache.h"
 
 namespace scylla::model::sel {
 
@@ -71,7 +72,7 @@ template <typename Work> Outcome guarded(Work work) noexcept {
 Outcome evaluate_json(std::string_view expression, std::string_view params, World &world,
                       const Limits &limits) noexcept {
     return guarded([&] {
-        const auto program = Program::parse(expression, limits);
+        const auto program = program_of(expression, limits);
         Heap heap(limits.memory);
         JsonParams given;
         Context context(heap, world, given, limits);

@@ -195,7 +195,7 @@ void try_params(const Reader &reader, const sel::Map &workflow, const sel::Map *
     DryRun run(text_of(&workflow, "id"), text_of(properties, "owner"),
                given.world.find_zone(zone) == nullptr ? std::string_view{} : zone);
     sel::Context context(given.heap, given.world, run, given.limits);
-    const ParamMap defaults = default_workflow_params();
+    const ParamMap &defaults = default_workflow_params();
     const Layer layers[] = {{&defaults, {ParamSource::system_default}}, {&params, {ParamSource::definition}}};
     try {
         ParamMap merged = merge_layers(context, layers);

@@ -61,7 +61,7 @@ RetryPolicy read_retries(const sel::Map &step) {
 }
 
 ParamMap merge_step(sel::Context &context, StepKind kind, const ParamMap &written) {
-    const ParamMap of_steps = default_step_params();
+    const ParamMap &of_steps = default_step_params();
     const ParamMap of_kind = default_params_of_kind(kind);
     const Layer layers[] = {{&of_steps, {ParamSource::system_default}},
                             {&of_kind, {ParamSource::system_default}},

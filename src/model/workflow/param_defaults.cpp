@@ -72,9 +72,7 @@ void put_shown(ParamMap &params, std::span<const Shown> all) {
                         "))" + std::string(shift) + ".toString('" + std::string(pattern) + "')");
 }
 
-} // namespace
-
-ParamMap default_workflow_params() {
+ParamMap make_workflow_params() {
     ParamMap params;
     put_default(params, "DSL_DEFAULT_TZ", ParamType::string, zone_of("FIRST_TIME_TRIGGER_TIMEZONE", k_utc));
     put_default(params, k_cron_zone, ParamType::string, zone_of("INITIATOR_TIMEZONE", "DSL_DEFAULT_TZ"));
@@ -89,13 +87,26 @@ ParamMap default_workflow_params() {
     return params;
 }
 
-ParamMap default_step_params() {
+ParamMap make_step_params() {
     ParamMap params;
     put_reserved(params, "workflow_instance_id", ParamType::long_, "params.getFromInstance('workflow_instance_id')");
     put_reserved(params, "step_id", ParamType::string, "params.getFromStep('step_id')");
     put_reserved(params, "step_attempt_id", ParamType::long_, "params.getFromStep('step_attempt_id')");
     put_reserved(params, "step_instance_uuid", ParamType::string, "params.getFromStep('step_instance_uuid')");
     return params;
+}
+
+} // namespace
+
+// Made once, and never freed: nothing is to run when a process ends.
+const ParamMap &default_workflow_params() {
+    static const auto *const params = new ParamMap(make_workflow_params());
+    return *params;
+}
+
+const ParamMap &default_step_params() {
+    static const auto *const params = new ParamMap(make_step_params());
+    return *params;
 }
 
 ParamMap default_params_of_kind(StepKind kind) {

@@ -8,11 +8,11 @@
 namespace scylla::model::workflow {
 
 // Zones and dates of the run. They ask getFromInstance for the zones of triggers, the owner and the id.
-ParamMap default_workflow_params();
+const ParamMap &default_workflow_params();
 
 enum class StepKind : std::uint8_t { typed, subworkflow, foreach, while_, template_ };
 
-ParamMap default_step_params();
+const ParamMap &default_step_params();
 ParamMap default_params_of_kind(StepKind kind);
 
 } // namespace scylla::model::workflow

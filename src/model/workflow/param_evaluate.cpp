@@ -8,7 +8,7 @@
 #include "model/sel/evaluate.h"
 #include "model/sel/interpolate.h"
 #include "model/sel/json.h"
-#include "model/sel/program.h"
+#include "model/sel/program_cache.h"
 #include "model/workflow/param_values.h"
 
 namespace scylla::model::workflow {
@@ -83,7 +83,7 @@ private:
     void prepare_expression(const Param &param, const std::string &name, std::vector<std::string> &references) {
         outer_.work_on(param.expression.size());
         try {
-            auto program = sel::Program::parse(param.expression, outer_.limits);
+            auto program = sel::program_of(param.expression, outer_.limits);
             references.insert(references.end(), program->references().begin(), program->references().end());
             programs_.emplace(&param, std::move(program));
         } catch (sel::Failure &failure) {
@@ -248,7 +248,7 @@ private:
     sel::Context &outer_;
     const ParamMap &params_;
     std::vector<Prepared> prepared_{};
-    std::unordered_map<const Param *, std::unique_ptr<sel::Program>> programs_{};
+    std::unordered_map<const Param *, std::shared_ptr<const sel::Program>> programs_{};
     std::string current_{}; // the parameter that is being evaluated
     int depth_ = 0;
 };

@@ -127,7 +127,7 @@ std::string values_of_restart(const Definition &definition, const RunName &name,
     FactsOnly facts(definition, name);
     sel::Heap heap(limits.memory);
     sel::Context context(heap, world, facts, limits);
-    const ParamMap defaults = default_workflow_params();
+    const ParamMap &defaults = default_workflow_params();
     const Layer layers[] = {{&defaults, {ParamSource::system_default}},
                             {&definition.params, {ParamSource::definition}}};
     ParamMap params;
@@ -151,7 +151,7 @@ std::string values_of_run(const Definition &definition, const RunName &name, std
     sel::Heap heap(limits.memory);
     sel::Context context(heap, world, facts, limits);
     const Merge merge = merge_for(name, context);
-    const ParamMap defaults = default_workflow_params();
+    const ParamMap &defaults = default_workflow_params();
     const ParamMap given = read_request(context, definition, request, merge, name.limits.params);
     const Layer layers[] = {
         {&defaults, {ParamSource::system_default}}, {&definition.params, {ParamSource::definition}}, {&given, merge}};

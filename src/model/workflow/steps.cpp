@@ -327,7 +327,7 @@ private:
 
     // Merges as a run does: over the parameters that every step has.
     void merge(const Object &step, StepKind kind, const ParamMap &params) const {
-        const ParamMap of_steps = default_step_params();
+        const ParamMap &of_steps = default_step_params();
         const ParamMap of_kind = default_params_of_kind(kind);
         const Layer layers[] = {{&of_steps, {ParamSource::system_default}},
                                 {&of_kind, {ParamSource::system_default}},

@@ -49,7 +49,7 @@ void check_params(const Reader &reader, const Object &definition) {
         return;
     const Where where = definition.where.member("params");
     const ParamMap params = read_params(reader.context(), *json, where, reader.problems());
-    const ParamMap of_steps = default_step_params();
+    const ParamMap &of_steps = default_step_params();
     for (const auto &[name, param] : params) {
         check_id(reader, name, where.member(name), Named::param);
         if (of_steps.find(name) != nullptr)

@@ -34,9 +34,9 @@ extern "C" void leave_engine_slot(int, Datum) {
 
 bool is_to_end() { return !shmem::is_running(*place); }
 
-workflow::Advance advance() {
+workflow::Advance take_turn(workflow::Outlook outlook) {
     workflow::Advance result;
-    as_owner_in_transaction("advancing workflows", [&] { result = workflow::advance(); });
+    as_owner_in_transaction("advancing workflows", [&] { result = workflow::advance(outlook); });
     return result;
 }
 
@@ -65,14 +65,18 @@ int64 pause_after(const workflow::Advance &result, int64 postponement) {
 void run() {
     int64 idle_ends = steady_now() + k_idle;
     int64 postponement = k_first_postponement;
+    auto outlook = workflow::Outlook::work;
     while (!is_to_end()) {
         shmem::enlist(std::array{shmem::k_agenda}); // before the snapshot is taken
-        const workflow::Advance result = advance();
+        const workflow::Advance result = take_turn(outlook);
+        // After work without another signal there is mostly nothing left.
+        const bool is_called = shmem::signalled().has_value();
+        outlook = result.more && !is_called ? workflow::Outlook::idle : workflow::Outlook::work;
         if (result.more)
             idle_ends = steady_now() + k_idle;
         else if (steady_now() >= idle_ends)
             break;
-        else if (!shmem::signalled())
+        else if (!is_called)
             sleep_for(pause_after(result, postponement));
         postponement = result.postponed ? Min(postponement * 2, k_last_postponement) : k_first_postponement;
         shmem::leave(shmem::k_agenda);

@@ -126,4 +126,16 @@ std::span<T> select(SPIPlanPtr *plan, const char *sql, Parameters &parameters, i
     return rows;
 }
 
+// The same by the latest snapshot, whatever that of the transaction is.
+template <Pod T, typename Read>
+std::span<T> select_latest(SPIPlanPtr *plan, const char *sql, Parameters &parameters, int expected, Read read) {
+    MemoryContext caller = CurrentMemoryContext;
+    AsOwner as_owner;
+    as_owner.begin();
+    parameters.run_latest(plan, sql, expected);
+    const std::span<T> rows = read_rows<T>(caller, read);
+    as_owner.end();
+    return rows;
+}
+
 } // namespace scylla::store

@@ -517,10 +517,14 @@ void run_by_indexes(Turn &turn) {
         taken = take_signals(signals);
         join_fresh(turn);
     } while (taken == signals && turn.portion.limit == PG_INT64_MAX);
-    try_failed(turn);
     turn.portion.more = turn.portion.more || taken == signals;
     turn.portion.done += taken;
-    turn.next = Min(turn.next, next_retry());
+    TimestampTz retry = next_retry();
+    if (retry <= turn.now) {
+        try_failed(turn);
+        retry = next_retry();
+    }
+    turn.next = Min(turn.next, retry);
 }
 
 // Requires that each statement sees what others have committed. An index scan marks dead entries, which the next one

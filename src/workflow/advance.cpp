@@ -48,12 +48,6 @@ constinit SPIPlanPtr break_statement = nullptr;
 
 // ---- runs that begin -----------------------------------------------------------------------------------------------
 
-// Whether this transaction may decide which runs begin: one at a time does.
-bool may_begin_runs() {
-    const LOCKTAG tag = runs_lock_tag();
-    return LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
-}
-
 // The queued runs that may begin now, of the workflows of the runs that are named.
 std::span<const int64> runs_to_begin(std::span<const Root> roots) {
     store::ArrayColumn workflows(TEXTOID);
@@ -62,7 +56,7 @@ std::span<const int64> runs_to_begin(std::span<const Root> roots) {
             workflows.add(view(root.version.workflow));
     Parameters parameters;
     workflows.give_to(parameters);
-    return store::select<int64>(
+    return store::select_latest<int64>( // a transaction that held the lock before may have ended runs
         &next_statement,
         "select c.id from (select h.id, h.concurrency, h.strategy, (select pg_catalog.count(*) "
         "from scylla.workflow_run_state r where r.workflow operator(pg_catalog.=) h.id and r.ended is null "
@@ -82,7 +76,7 @@ std::span<const int64> runs_to_begin(std::span<const Root> roots) {
 bool begin_runs(std::span<Root> roots) {
     if (std::none_of(roots.begin(), roots.end(), [](const Root &root) { return root.is_next; }))
         return true;
-    if (!may_begin_runs()) {
+    if (!may_decide_on_queues()) {
         for (const Root &root : roots)
             if (root.is_next)
                 put_on_agenda({.root = root.id, .kind = "next"});
@@ -329,13 +323,14 @@ void break_run(const FirstRun &run, const ErrorData *error) {
         "('{USER_FAILED,PLATFORM_FAILED,TIMEOUT_FAILED}')))) "
         "update scylla.workflow_run_state set status = "
         "'FAILED', aggregated = null, ended = $2, due = null, error = $3, blocks = true where id "
-        "operator(pg_catalog.=) $1 and ended is null returning id, plan, parent_root, parent_scope, parent_step, "
-        "parent_attempt, backfill, permits",
+        "operator(pg_catalog.=) $1 and ended is null returning id, plan, workflow, parent_root, parent_scope, "
+        "parent_step, parent_attempt, backfill, permits",
         parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) {
             Columns columns(row);
             Root root{};
             root.id = columns.next_int64();
             root.plan = columns.next_int64();
+            root.version.workflow = columns.next_text();
             root.parent.root = columns.next_int64();
             root.parent.scope = columns.next_int64();
             root.parent.step = columns.next_text();
@@ -395,9 +390,10 @@ Advance advance_by_indexes() {
 
 } // namespace
 
-Advance advance() {
+Advance advance(Outlook outlook) {
     const int settings_level = store::use_indexes_only();
-    const Advance result = advance_by_indexes();
+    const TimestampTz next = outlook == Outlook::idle ? next_time() : DT_NOBEGIN;
+    const Advance result = next > GetCurrentTimestamp() ? Advance{.next = next} : advance_by_indexes();
     AtEOXact_GUC(true, settings_level);
     return result;
 }

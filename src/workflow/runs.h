@@ -124,8 +124,10 @@ struct Advance {
     bool postponed = false;      // another transaction holds a lock that is needed
     TimestampTz next = DT_NOEND; // when something is due
 };
+// What the caller expects. That there is nothing to do is found faster if it is looked for.
+enum class Outlook : std::uint8_t { work, idle };
 // The work of one transaction, as the owner of the tables.
-Advance advance();
+Advance advance(Outlook outlook = Outlook::work);
 
 // When the engine has work: now or earlier, if there is something on the agenda.
 TimestampTz next_time();

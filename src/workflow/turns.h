@@ -90,6 +90,8 @@ bool start_child(const Item &child);
 
 // Called when a run has ended: ends its plan, and tells those that wait for the run or for its place in the strategy.
 void tell_of_end(const Root &root, model::workflow::RunStatus status, TimestampTz now);
+// Whether this transaction may decide which queued runs begin, or that none does: one at a time does.
+bool may_decide_on_queues();
 
 void write_turns(store::Store &store, std::span<const Followed> all, std::span<const StoredStep> steps,
                  TimestampTz now);

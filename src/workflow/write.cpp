@@ -4,6 +4,7 @@
 #include "pg/memory.h"
 #include "pg/subtransaction.h"
 #include "shmem/pending.h"
+#include "store/locks.h"
 #include "store/plans.h"
 #include "store/spi_arrays.h"
 #include "task/gates.h"
@@ -43,6 +44,7 @@ constinit SPIPlanPtr runs_statement = nullptr;
 constinit SPIPlanPtr inside_statement = nullptr;
 constinit SPIPlanPtr stopped_statement = nullptr;
 constinit SPIPlanPtr child_statement = nullptr;
+constinit SPIPlanPtr queued_statement = nullptr;
 
 // ---- ids -----------------------------------------------------------------------------------------------------------
 
@@ -606,12 +608,38 @@ void begin_iterations_again(std::span<const Written> all) {
 
 } // namespace
 
+bool may_decide_on_queues() {
+    const LOCKTAG tag = runs_lock_tag();
+    return LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+namespace {
+
+bool has_queued_runs(const text *workflow) {
+    Parameters parameters;
+    parameters.add(workflow);
+    return store::select_latest<bool>(
+        &queued_statement,
+        "select exists (select from scylla.workflow_run_state where workflow operator(pg_catalog.=) $1 "
+        "and ended is null and status operator(pg_catalog.=) 'CREATED')",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_bool(); })[0];
+}
+
+// A run has ended, so another may begin. One that is not committed yet finds out itself, when this transaction has
+// committed and released the lock.
+void let_next_begin(const Root &root) {
+    if (!may_decide_on_queues() || has_queued_runs(root.version.workflow))
+        put_on_agenda({.root = root.id, .kind = "next"});
+}
+
+} // namespace
+
 void tell_of_end(const Root &root, RunStatus status, TimestampTz now) {
     const store::Toll toll{.aborted = status == RunStatus::failed,
                            .cancelled = status == RunStatus::stopped || status == RunStatus::timed_out};
     if (store::finish_plan(root.plan, toll, now))
         shmem::note_plan_finished();
-    put_on_agenda({.root = root.id, .kind = "next"});
+    let_next_begin(root);
     leave_tree_permits(root.tree_permits);
     if (root.backfill != 0)
         put_on_agenda({.root = root.id,

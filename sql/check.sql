@@ -481,7 +481,7 @@ begin
     from scylla.signal_trigger s
     left join scylla.workflow_head h on h.id = s.action ->> 'workflow'
     left join scylla.workflow_text t on t.workflow = h.id and t.version = h.active_version
-    where s.action ? 'workflow' and not s.action ? 'queue'
+    where s.action ? 'workflow' and s.action ? 'trigger' and not s.action ? 'queue'
       and ((t.definition -> 'signal_triggers') @> jsonb_build_array(s.action -> 'trigger')) is not true
     union all
     select null, format('workflow "%s" has had %s instances, and one of its id that was dropped %s', h.id, h.latest_instance, d.latest_instance)

@@ -25,7 +25,7 @@ comment on column scylla.signal_trigger.fired is 'How often its action has been 
 comment on column scylla.signal_trigger.skipped is 'How often its condition was not true.';
 comment on column scylla.signal_trigger.inputs is 'How many signals join.';
 comment on column scylla.signal_trigger.owner is 'The role that created it, as which its action is carried out.';
-comment on column scylla.signal_trigger.action is 'The task for submit_many; an array: the tasks of a plan; with workflow: a signal trigger of it.';
+comment on column scylla.signal_trigger.action is 'The task for submit_many; an array: the tasks of a plan; with workflow: the run to start; with trigger too: a signal trigger of the workflow.';
 
 create table scylla.signal_trigger_input (
     trigger bigint not null,

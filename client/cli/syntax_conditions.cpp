@@ -47,7 +47,7 @@ public:
 
 private:
     void add_triggers() {
-        CLI::App *trigger = add(m_app, "trigger", "Start tasks and plans by sets of signals.");
+        CLI::App *trigger = add(m_app, "trigger", "Start tasks, plans and workflows by sets of signals.");
         trigger->require_subcommand(1);
         {
             auto [command, o] = add<create_trigger_options>(
@@ -59,7 +59,8 @@ private:
                      "[{\"signal\": \"name\", \"match\": {...}, \"join\": [\"parameter\"]}, ...].")
                 ->required();
             argument(command, "ACTION", o->action,
-                     "{\"submit\": {\"queue\": ..., \"spec\": ...}} or {\"plan\": [tasks]}.")
+                     "{\"submit\": {\"queue\": ..., \"spec\": ...}}, {\"plan\": [tasks]} or {\"workflow\": \"ID\", "
+                     "\"params\": {...}}.")
                 ->required();
             option(command, "--condition", o->condition, "JSONPATH",
                    "A predicate over the array of the signals: if it is not true, nothing is done.");

@@ -16,7 +16,7 @@ namespace {
 constexpr const char *k_signals_rule =
     R"(It must be an array of 1 to 8 objects {"signal": name, "match": {...}, "join": [parameters]}.)";
 constexpr const char *k_join_rule = "\"join\" must be an array of parameters, and the same number for each signal.";
-constexpr const char *k_action_rule = R"(It must be {"submit": {...}} or {"plan": [...]}.)";
+constexpr const char *k_action_rule = R"(It must be {"submit": {...}}, {"plan": [...]} or {"workflow": ...}.)";
 constexpr const char *k_submit_rule = "The trigger itself gives rn and plan.";
 constexpr const char *k_plan_rule = "A plan must be an array of objects, with at least one.";
 
@@ -83,6 +83,10 @@ std::span<const Input> read_inputs(Jsonb *signals) {
 }
 
 Jsonb *read_action(Jsonb *action) {
+    if (const Maker *maker = find_maker(action)) {
+        maker->check(action);
+        return action;
+    }
     if (!json::is_object(action) || JB_ROOT_COUNT(action) != 1)
         error::bad_argument("action", error::show(action), k_action_rule);
     Jsonb *tasks = nullptr;
@@ -113,6 +117,10 @@ const Maker *find_maker(Jsonb *action) {
     const bool is_made =
         json::is_object(action) && has_member(&action->root, registered.member) && !has_member(&action->root, "queue");
     return is_made ? &registered : nullptr;
+}
+
+bool belongs_to_maker(Jsonb *action) {
+    return find_maker(action) != nullptr && has_member(&action->root, registered.own_member);
 }
 
 void carry_out(Oid role, const Action &action) {

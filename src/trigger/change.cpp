@@ -25,10 +25,19 @@ constinit SPIPlanPtr pause_statement = nullptr;
 constinit SPIPlanPtr retry_statement = nullptr;
 constinit SPIPlanPtr clear_statement = nullptr;
 
-// Raises the error that a submit would raise, unless the queue is full, or a lock or a name is taken at the moment.
-void rehearse(const Action &action) {
+Jsonb *no_signals() { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("[]"))); }
+
+void carry_out_without_signals(const text *trigger, Jsonb *action) {
+    if (const Maker *maker = find_maker(action))
+        (void)maker->make({.trigger = trigger, .action = action, .signals = no_signals(), .seqs = {}});
+    else
+        carry_out(GetUserId(), {.trigger = trigger, .tasks = action, .seq = 0, .wait_for = nullptr});
+}
+
+// Raises the error that the action would raise, unless the queue is full, or a lock or a name is taken at the moment.
+void rehearse(const text *trigger, Jsonb *action) {
     const int settings_level = schedule::limit_waiting(schedule::Patience::short_);
-    ErrorData *error = attempt([&] { carry_out(GetUserId(), action); }, Keep::no);
+    ErrorData *error = attempt([&] { carry_out_without_signals(trigger, action); }, Keep::no);
     AtEOXact_GUC(true, settings_level);
     if (error == nullptr || error->sqlerrcode == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED ||
         error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE || schedule::is_dedup_key_taken(error) ||
@@ -125,7 +134,7 @@ void create(const TriggerRequest &request) {
     Jsonb *tasks = read_action(request.action);
     for (const Input &input : inputs)
         require(input.signal, SignalPrivilege::wait);
-    rehearse({.trigger = request.name, .tasks = tasks, .seq = 0, .wait_for = nullptr});
+    rehearse(request.name, tasks);
     insert(request, inputs, tasks);
 }
 
@@ -157,7 +166,7 @@ void remove_made(const text *name) {
 
 void drop(const text *name) {
     const Held held = hold_row(name);
-    if (find_maker(held.action) != nullptr)
+    if (belongs_to_maker(held.action))
         error::trigger_of_workflow(name);
     remove(held.id);
 }

@@ -262,11 +262,11 @@ bool make_as(Oid role, const Maker &maker, const Firing &firing) {
 // False: the set is skipped.
 bool carry_out_for(Oid role, const HeldTrigger &trigger, std::span<const int64> seqs) {
     const SetOfSignals set = read_set(seqs);
+    if (!is_true(trigger.condition, set.values))
+        return false;
     if (const Maker *maker = find_maker(trigger.action))
         return make_as(role, *maker,
                        {.trigger = trigger.name, .action = trigger.action, .signals = set.values, .seqs = seqs});
-    if (!is_true(trigger.condition, set.values))
-        return false;
     carry_out(role, {.trigger = trigger.name, .tasks = trigger.action, .seq = set.latest, .wait_for = set.wait_for});
     return true;
 }

@@ -1,4 +1,4 @@
-// Triggers: sets of signals that start tasks and plans.
+// Triggers: sets of signals that start tasks, plans and workflows.
 //
 // The sender only stores the number of its signal (signal_unseen), if any trigger uses its name. The monitor, or
 // maintain(), does the rest: so triggers of others neither slow a sender nor make it fail.
@@ -41,10 +41,14 @@ struct Firing {
     Jsonb *signals; // an array of values as those of gates
     std::span<const int64> seqs;
 };
-// The action of such a trigger is an object with a member of this name, and without "queue". The trigger belongs to its
-// maker: drop_trigger() does not remove it.
+// The action of such a trigger is an object with a member of this name, and without "queue".
 struct Maker {
     const char *member;
+    // With this member, too, the trigger belongs to its maker: create_trigger() refuses it, and drop_trigger() does not
+    // remove it.
+    const char *own_member;
+    // Raises an error unless create_trigger() may store the action. 22023.
+    void (*check)(Jsonb *action);
     // Carries out the action as the current role, which is the owner of the trigger. False: there is nothing to do for
     // this set.
     bool (*make)(const Firing &firing);
@@ -52,6 +56,7 @@ struct Maker {
 void register_maker(const Maker &maker);
 // Null: the trigger submits tasks.
 const Maker *find_maker(Jsonb *action);
+bool belongs_to_maker(Jsonb *action);
 
 // For a maker, with the rights of the owner. An existing trigger stays as it is. 22023, 42501.
 void put_made(const TriggerRequest &request, Oid owner);
@@ -67,7 +72,7 @@ struct Input {
 };
 std::span<const Input> read_inputs(Jsonb *signals);
 
-// What is stored of an action: the task, or the array of a plan's tasks. 22023.
+// What is stored of an action: the task, the array of a plan's tasks, or the object for a maker. 22023.
 Jsonb *read_action(Jsonb *action);
 
 struct Action {

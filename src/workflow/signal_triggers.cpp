@@ -1,9 +1,11 @@
-// Signal triggers (docs/workflows.md, Signal triggers): triggers of signals that start runs.
+// Triggers of signals that start runs: the signal triggers of a workflow (docs/workflows.md, Signal triggers), and
+// those of create_trigger() with the action {"workflow": ID, "params": {...}, "version": ...}.
 #include "model/sel/sel.h"
 #include "pg/error.h"
 #include "pg/hash.h"
 #include "pg/memory.h"
 #include "store/spi_rows.h"
+#include "task/rules.h"
 #include "trigger/triggers.h"
 #include "workflow/definitions.h"
 #include "workflow/runs.h"
@@ -19,6 +21,10 @@ using trigger::TriggerRequest;
 namespace {
 
 namespace sel = model::sel;
+
+constexpr const char *k_definition_member = "trigger"; // of the actions of signal triggers
+
+constexpr const char *k_action_rule = R"(With "workflow" it may have "params", an object, and "version".)";
 
 constinit SPIPlanPtr kept_statement = nullptr;
 
@@ -64,7 +70,7 @@ Jsonb *make_action(const text *workflow, Jsonb *trigger) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
     json::push_text(&state, k_trigger_member, workflow);
-    json::push_json(&state, "trigger", trigger);
+    json::push_json(&state, k_definition_member, trigger);
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
@@ -134,6 +140,15 @@ Evaluated evaluate(std::string_view expression, Jsonb *params) {
     return {sound, text};
 }
 
+text *request_id_by_signals(const char *trigger, std::span<const int64> seqs) {
+    StringInfoData id;
+    initStringInfo(&id);
+    appendStringInfo(&id, "signal:%s", trigger);
+    for (const int64 seq : seqs)
+        appendStringInfo(&id, ":" INT64_FORMAT, seq);
+    return cstring_to_text(id.data);
+}
+
 // Without dedup_expr, or if that cannot be evaluated, each set of signals is a request of its own.
 const text *request_id_of(const Firing &firing, std::string_view dedup, Jsonb *params) {
     constexpr std::size_t k_longest = 150;
@@ -143,27 +158,40 @@ const text *request_id_of(const Firing &firing, std::string_view dedup, Jsonb *p
                 strlen(value.text) <= k_longest
                     ? psprintf("signal:%s", value.text)
                     : psprintf("signal:%016llx", static_cast<unsigned long long>(hash_of(value.text))));
-    StringInfoData id;
-    initStringInfo(&id);
-    appendStringInfo(&id, "signal:%s", hash_in(firing.trigger));
-    for (const int64 seq : firing.seqs)
-        appendStringInfo(&id, ":" INT64_FORMAT, seq);
-    return cstring_to_text(id.data);
+    return request_id_by_signals(hash_in(firing.trigger), firing.seqs);
 }
 
 // ---- a run ---------------------------------------------------------------------------------------------------------
 
+Jsonb *params_or_none(Jsonb *object) {
+    JsonbValue *given = find_member(object, "params");
+    return given != nullptr && given->type == jbvBinary ? json::to_jsonb(given) : json::empty_object();
+}
+
+// The action of create_trigger().
+bool start_given_run(const Firing &firing) {
+    const auto version = scalar_member(firing.action, "version");
+    const char *name = psprintf("%016llx", static_cast<unsigned long long>(hash_of(text_to_cstring(firing.trigger))));
+    (void)start({.workflow = to_text(string_member(firing.action, k_trigger_member)),
+                 .params = params_or_none(firing.action),
+                 .version = version.empty() ? cstring_to_text("active") : to_text(version),
+                 .request_id = request_id_by_signals(name, firing.seqs),
+                 .initiator = make_initiator(firing),
+                 .keep_failed = true});
+    return true;
+}
+
 bool start_run(const Firing &firing) {
-    Jsonb *trigger = json_member(firing.action, "trigger");
+    if (find_member(firing.action, k_definition_member) == nullptr)
+        return start_given_run(firing);
+    Jsonb *trigger = json_member(firing.action, k_definition_member);
     Jsonb *params = params_of(firing.signals);
     const auto condition = string_member(trigger, "condition");
     const auto met = condition.empty() ? Evaluated{true, "true"} : evaluate(condition, params);
     if (met.sound && strcmp(met.text, "true") != 0)
         return false;
-    JsonbValue *given = find_member(trigger, "params");
     const Start request{.workflow = to_text(string_member(firing.action, k_trigger_member)),
-                        .params =
-                            given != nullptr && given->type == jbvBinary ? json::to_jsonb(given) : json::empty_object(),
+                        .params = params_or_none(trigger),
                         .version = cstring_to_text("active"),
                         .request_id = request_id_of(firing, string_member(trigger, "dedup_expr"), params),
                         .initiator = make_initiator(firing),
@@ -172,16 +200,37 @@ bool start_run(const Firing &firing) {
     return start(request).code != 0;
 }
 
+bool is_object(const JsonbValue *value) {
+    return value->type == jbvBinary && JsonContainerIsObject(value->val.binary.data);
+}
+
+// What create_trigger() may store. A null member counts as missing.
+void check_action(Jsonb *action) {
+    json::for_each_member(&args::document("action", action)->root, [&](const char *name, JsonbValue *value) {
+        const std::string_view member(name);
+        const bool is_text = value->type == jbvString;
+        const bool is_default = value->type == jbvNull;
+        const bool is_sound = member == k_trigger_member ? is_text
+                              : member == "params"       ? is_default || is_object(value)
+                              : member == "version"      ? is_default || is_text || value->type == jbvNumeric
+                                                         : false;
+        if (!is_sound)
+            error::bad_argument("action", error::show(action), k_action_rule);
+    });
+}
+
 // ---- those of a workflow -------------------------------------------------------------------------------------------
 
 std::span<text *const> kept_of(const text *workflow) {
     Parameters parameters;
     parameters.add(workflow);
-    return store::select<text *>(&kept_statement,
-                                 "select name from scylla.signal_trigger where action operator(pg_catalog.?) "
-                                 "'workflow' and action operator(pg_catalog.->>) 'workflow' operator(pg_catalog.=) $1 "
-                                 "and not action operator(pg_catalog.?) 'queue' order by name",
-                                 parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
+    return store::select<text *>(
+        &kept_statement,
+        "select name from scylla.signal_trigger where action operator(pg_catalog.?) "
+        "'workflow' and action operator(pg_catalog.->>) 'workflow' operator(pg_catalog.=) $1 "
+        "and action operator(pg_catalog.?) 'trigger' and not action operator(pg_catalog.?) 'queue' "
+        "order by name",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
 }
 
 } // namespace
@@ -203,6 +252,9 @@ void keep_signal_triggers(const text *workflow) {
         trigger::put_made(each, get_role_oid(head->owner, false));
 }
 
-void register_signal_triggers() { trigger::register_maker({.member = k_trigger_member, .make = start_run}); }
+void register_signal_triggers() {
+    trigger::register_maker(
+        {.member = k_trigger_member, .own_member = k_definition_member, .check = check_action, .make = start_run});
+}
 
 } // namespace scylla::workflow

@@ -1,4 +1,4 @@
--- Triggers: sets of signals that start tasks and plans. That nothing is lost and nothing done twice between sessions is in
+-- Triggers: sets of signals that start tasks, plans and workflows. That nothing is lost and nothing done twice between sessions is in
 -- specs/triggers.spec and t/triggers.pl. Numbers in brackets are sections of the specification of Maestro's behaviour.
 begin;
 \ir include/helpers.psql
@@ -111,6 +111,70 @@ select is((select string_agg(format('%s %s %s %s', regexp_replace(rn, '\d+', 'N'
           'plans/N/2 plans/N waiting [], plans/N/3 plans/N waiting [{"x": 1}], plans/N/first plans/N ready [{"x": 1}]',
           'a plan is created, and opened; its first tasks have the signals');
 select is((select row(status, spec)::text from scylla.plan where name ~ '^plans/'), '(running,"{""trigger"": ""plans""}")', 'its spec names the trigger');
+
+-- ---- workflows ---------------------------------------------------------------------------------------------------------
+
+create function runs(workflow text) returns text language sql as $$
+    select coalesce(string_agg(format('%s %s %s', r.version, r.owner, r.params ->> 'x'), ', ' order by r.instance), 'none')
+    from scylla.workflow_run r where r.workflow = runs.workflow
+$$;
+create function make(id text) returns int language sql as $$
+    select scylla.create_workflow(jsonb_build_object('properties', '{"owner": "ada", "run_strategy": "parallel"}'::jsonb, 'workflow',
+        jsonb_build_object('id', id, 'params', '{"x": {"type": "STRING", "value": "none"}}'::jsonb, 'steps', '[{"step": {"id": "s", "type": "NoOp"}}]'::jsonb)))
+$$;
+select make('flow') \g /dev/null
+select scylla.create_trigger('flows', '[{"signal": "left", "join": ["k"]}, {"signal": "right", "join": ["k"]}]',
+    '{"workflow": "flow", "params": {"x": {"type": "STRING", "expression": "params.getFromSignal(''left'', ''n'') + params.getFromSignal(''right'', ''n'')"}}}',
+    '$[0].params.n != "no"') \g /dev/null
+select is(runs('flow'), 'none', 'a workflow: nothing is started when the trigger is created');
+select is((of_trigger('flows')).action - 'params', '{"workflow": "flow"}', 'the view shows the action');
+select send('left', '{"k": 1, "n": "a"}'), send('left', '{"k": 2, "n": "c"}'), send('right', '{"k": 1, "n": "b"}'), send('left', '{"k": 3, "n": "no"}'),
+       send('right', '{"k": 3, "n": "d"}') \g /dev/null
+select run() \g /dev/null
+select is(runs('flow'), format('1 %s ab', current_user), 'a set starts a run, whose parameters can read the signals');
+select run() \g /dev/null
+select is(runs('flow'), format('1 %s ab', current_user), 'once');
+select is((select row(fired, skipped, waiting, failing)::text from of_trigger('flows')), '(1,1,1,0)', 'or is skipped by the condition');
+select is((select initiator #- '{signals,left,seq}' #- '{signals,right,seq}' from scylla.workflow_run where workflow = 'flow'),
+          '{"type": "SIGNAL", "trigger": "flows", "signals": {"left": {"params": {"k": 1, "n": "a"}}, "right": {"params": {"k": 1, "n": "b"}}}}',
+          'the initiator has the signals');
+select make('flow') \g /dev/null
+select scylla.create_trigger('first version', '[{"signal": "old"}]', '{"workflow": "flow", "version": 1}') \g /dev/null
+select scylla.create_trigger('defaults', '[{"signal": "new"}]', '{"workflow": "flow", "version": null, "params": null}') \g /dev/null
+select send('old'), send('new') \g /dev/null
+select run() \g /dev/null
+select is((select string_agg(initiator ->> 'trigger' || ' ' || version, ', ' order by initiator ->> 'trigger') from scylla.workflow_run where workflow = 'flow'),
+          'defaults 2, first version 1, flows 1', 'of the version, by default the active one; the triggers stay when a version comes');
+select send('new') \g /dev/null
+select scylla.deactivate_workflow('flow') \g /dev/null
+select run() \g /dev/null
+select is((select row(fired, failing, left(last_error, 6))::text from of_trigger('defaults')), '(1,1,55000:)', 'a run that cannot be started is kept');
+select scylla.activate_workflow('flow', '2') \g /dev/null
+select scylla.resume_trigger('defaults') \g /dev/null
+select run() \g /dev/null
+select is((select row(fired, failing)::text from of_trigger('defaults')), '(2,0)', 'and tried again');
+select is((select count(*) from scylla.check() c (id, what) where what ~ 'trigger'), 0::bigint, 'check() finds nothing');
+select is(raised(format('select scylla.create_trigger(''x'', ''[{"signal": "s"}]'', %L)', a)) like '22023 scylla.task/argument%', true, 'action: ' || a)
+from unnest(array['{"workflow": 1}', '{"workflow": null}', '{"workflow": "flow", "params": 1}', '{"workflow": "flow", "params": []}', '{"workflow": "flow", "version": {}}',
+    '{"workflow": "flow", "trigger": {}}', '{"workflow": "flow", "what": 1}', '{"workflow": "flow", "plan": []}']) a;
+select is(left(raised(format('select scylla.create_trigger(''x'', ''[{"signal": "s"}]'', %L)', a)), 5), e, 'action: ' || a)
+from (values ('{"workflow": "no flow"}', '42704'), ('{"workflow": ""}', '42704'), ('{"workflow": "flow", "version": 9}', '42704')) v (a, e);
+set local role scylla_trigger_owner;
+select is(left(raised($$ select scylla.create_trigger('x', '[{"signal": "s"}]', '{"workflow": "flow"}') $$), 5), '42501', 'the privilege "run" is needed');
+reset role;
+select scylla.grant_workflow('flow', 'scylla_trigger_owner', 'run') \g /dev/null
+set local role scylla_trigger_owner;
+select scylla.create_trigger('granted', '[{"signal": "granted"}]', '{"workflow": "flow"}') \g /dev/null
+reset role;
+select send('granted') \g /dev/null
+select run() \g /dev/null
+select is((of_trigger('granted')).fired, 1::bigint, 'and suffices');
+select scylla.revoke_workflow('flow', 'scylla_trigger_owner', 'run') \g /dev/null
+select send('granted') \g /dev/null
+select run() \g /dev/null
+select is((select row(fired, failing, left(last_error, 6))::text from of_trigger('granted')), '(1,1,42501:)', 'as long as it lasts');
+select scylla.drop_trigger('flows') \g /dev/null
+select is((of_trigger('flows')).name, null, 'drop_trigger removes such a trigger');
 
 -- ---- pause, drop -------------------------------------------------------------------------------------------------------
 

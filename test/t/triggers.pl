@@ -51,6 +51,12 @@ my $race = sub {
 };
 $_->finish for $race->(1, $rounds);
 eventually($node, $started, 1 + $rounds, "$rounds pairs, sent by two sessions at random, have started a task each");
+# The next 200 pairs start a workflow, too.
+sql($node, q(select scylla.create_workflow('{"properties": {"owner": "ada", "run_strategy": "parallel"},
+	"workflow": {"id": "flow", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')));
+my $in_flow = sprintf '{"n": {"<=": %d}}', $rounds + 200;
+sql($node, qq(select scylla.create_trigger('flow pair', '[{"signal": "a", "match": $in_flow, "join": ["n"]}, {"signal": "b", "match": $in_flow, "join": ["n"]}]',
+	'{"workflow": "flow"}')));
 for my $kill (1 .. 3) {
 	my @sessions = $race->($rounds + 1, 2 * $rounds);
 	eventually($node, "select count(*) > $kill * $rounds / 5 from scylla.signal where (params ->> 'n')::int > $rounds", 't', "while others are sent ($kill)");
@@ -62,6 +68,10 @@ $_->finish for $race->($rounds + 1, 2 * $rounds);
 eventually($node, $started, 1 + 2 * $rounds, 'the server has crashed three times: every pair has started one task');
 is(sql($node, q(select count(*) from scylla.task t where rn like 'pair/%' and t.args #>> '{0,params,n}' <> t.args #>> '{1,params,n}')), '0', 'of its own signals');
 is(sql($node, q(select count(distinct args #>> '{0,params,n}') = count(*) from scylla.task where rn like 'pair/%')), 't', 'no pair has started two');
+eventually($node, q(select status || ' ' || count(*) from scylla.workflow_run group by status), 'SUCCEEDED ' . ($rounds < 200 ? $rounds : 200),
+	'and one run, if its action is a workflow');
+is(sql($node, q(select count(distinct initiator #>> '{signals,a,params,n}') = count(*), bool_and(initiator #> '{signals,a,params,n}' = initiator #> '{signals,b,params,n}')
+	from scylla.workflow_run)), 't|t', 'each of its own signals, and none twice');
 eventually($node, q(select (select count(*) from scylla.signal_unseen) + (select count(*) from scylla.signal_arrival)), '0', 'and nothing is left');
 is(sql($node, 'select count(*) from scylla.check()'), '0', 'check() finds nothing');
 
@@ -140,5 +150,7 @@ wait_for_monitor($node, 'restored');
 $node->safe_psql('restored', q(select scylla.send_signal('b', '{"n": "half"}')));
 eventually($node, q(select count(*) from scylla.task where rn like 'pair/%' and args @? '$[*] ? (@.params.n == "half")'), '1',
 	'a restored trigger has its signals', 'restored');
+$node->safe_psql('restored', sprintf q(select scylla.send_signal('a', '{"n": %1$s}', request_id => 'r'), scylla.send_signal('b', '{"n": %1$s}', request_id => 'r')), $rounds + 150.5);
+eventually($node, q(select count(*) from scylla.workflow_run where initiator @? '$.signals.a.params.n ? (@.floor() != @)'), '1', 'and one that starts a workflow does so', 'restored');
 $node->stop;
 done_testing;

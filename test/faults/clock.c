@@ -1,7 +1,7 @@
 /*
  * A clock that can be set, for a server that is started with LD_PRELOAD: the file named by SCYLLA_CLOCK_FILE holds the number of
  * seconds by which the time of day is off. What counts time from some point on (CLOCK_MONOTONIC) goes on as ever, as it does when
- * the clock of a machine is set.
+ * the clock of a machine is set. That clock has a file of its own, named by SCYLLA_STEADY_CLOCK_FILE.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 static time_t
-offset(void)
+offset(const char *variable)
 {
-	const char *file = getenv("SCYLLA_CLOCK_FILE");
+	const char *file = getenv(variable);
 	char		text[32];
 	ssize_t		length;
 	int			saved = errno;
@@ -46,7 +46,7 @@ gettimeofday(struct timeval *restrict tv, void *restrict tz)
 	REAL(gettimeofday);
 	int			result = real(tv, tz);
 
-	tv->tv_sec += offset();
+	tv->tv_sec += offset("SCYLLA_CLOCK_FILE");
 	return result;
 }
 
@@ -57,7 +57,9 @@ clock_gettime(clockid_t clock, struct timespec *ts)
 	int			result = real(clock, ts);
 
 	if (clock == CLOCK_REALTIME)
-		ts->tv_sec += offset();
+		ts->tv_sec += offset("SCYLLA_CLOCK_FILE");
+	else if (clock == CLOCK_MONOTONIC)
+		ts->tv_sec += offset("SCYLLA_STEADY_CLOCK_FILE");
 	return result;
 }
 

@@ -1,5 +1,5 @@
 # The server's clock is set back and forth by hours (test/faults/clock.c says how). What waits for so long waits for so long; what is to
-# happen at a time happens at that time; and nothing else depends on it.
+# happen at a time happens at that time; and nothing else depends on it. Last, a minute passes at once, for a server worker without work.
 use strict;
 use warnings;
 use FindBin;
@@ -11,6 +11,7 @@ use Test::More;
 
 my $library = $ENV{SCYLLA_CLOCK} or die 'SCYLLA_CLOCK is not set: ./test/run makes the library';
 my $file = $ENV{SCYLLA_CLOCK_FILE} = PostgreSQL::Test::Utils::tempdir . '/clock';
+my $steady_file = $ENV{SCYLLA_STEADY_CLOCK_FILE} = PostgreSQL::Test::Utils::tempdir . '/steady_clock';
 my $node;
 {
 	local $ENV{LD_PRELOAD} = $library;
@@ -90,5 +91,29 @@ $waiter->query_until(qr/ended/, '');
 pass('... and is woken by a task');
 $waiter->quit;
 checked($node, 'check() finds nothing');
+
+# ---- a server worker without work --------------------------------------------------------------------------------------
+
+sql($node, q(
+	create function run(t scylla.task) returns jsonb language sql as $$ select to_jsonb(pg_backend_pid()) $$;
+	select scylla.create_queue('handled', handler => 'run'); select scylla.submit('handled', '1', rn => 'first')));
+my $idle = q(select pid from scylla.stat_server_worker where state = 'idle');
+eventually($node, "select ($idle)::text = (select result #>> '{}' from scylla.get_task('first'))", 't', 'a worker has run a task, and is idle');
+
+# Lets a minute pass but for so many seconds, and wakes the worker, without a task for it.
+sub pass_a_minute_but
+{
+	my ($seconds) = @_;
+	append_to_file("$steady_file.new", 60 - $seconds);
+	rename "$steady_file.new", $steady_file or die "rename: $!";
+	$node->reload;
+}
+my $since = sql($node, q(select since from scylla.stat_server_worker));
+pass_a_minute_but(40);
+eventually($node, "select since > '$since' and state = 'idle' from scylla.stat_server_worker", 't', 'woken before a minute has passed, it looks for work and stays');
+pass_a_minute_but(0);
+eventually($node, 'select count(*) from scylla.stat_server_worker', 0, 'after a minute without work it ends');
+sql($node, q(select scylla.submit('handled', '1', rn => 'second')));
+eventually($node, q(select status from scylla.get_task('second')), 'completed', '... and another comes with the next task');
 $node->stop;
 done_testing();

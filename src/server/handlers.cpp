@@ -6,6 +6,7 @@
 #include "pg/text.h"
 #include "queue/lease.h"
 #include "server/run_timer.h"
+#include "shmem/workers.h"
 #include "task/called.h"
 #include "task/columns.h"
 #include "task/defer.h"
@@ -179,7 +180,7 @@ Jsonb *error_of(const ErrorData *error) {
 // How a call has ended.
 struct Ended {
     ErrorData *error;             // null: it is committed
-    bool interrupted;             // by somebody else; for a session by its user
+    bool interrupted;             // by somebody else; for a session by its user, unless its task was taken away
     std::optional<int64> overran; // the session has interrupted it itself: it has reached this run_timeout
 };
 
@@ -235,18 +236,31 @@ RunTime begin_call(const Worker &worker, const Leased &leased) {
     hold_call(store, leased.id, leased.attempt);
     const RunTime time = is_session(worker) ? run_time(store, leased) : RunTime{};
     close(store);
-    if (is_session(worker))
+    if (is_session(worker)) {
+        shmem::begin_session_call(leased.id);
         start_run_timer(time.ends);
-    else
+    } else
         worker.begin_call(leased.rn, leased.id);
     return time;
+}
+
+// Ends a session's call. True: its task was taken away, and the interrupt for that has been received.
+bool end_session_call(const ErrorData *error) {
+    if (!shmem::end_session_call())
+        return false;
+    const bool raised = error != nullptr && error->sqlerrcode == ERRCODE_QUERY_CANCELED;
+    for (int i = 0; i < 10 && !raised && !QueryCancelPending; i++)
+        pg_usleep(1'000); // the signal has been sent
+    QueryCancelPending = 0;
+    return true;
 }
 
 Ended end_call(const Worker &worker, const RunTime &time, ErrorData *error) {
     if (!is_session(worker))
         return {error, worker.end_call(), std::nullopt};
+    const bool taken_away = end_session_call(error);
     const bool overran = stop_run_timer();
-    return {error, true, overran ? std::optional(time.ends - time.began) : std::nullopt};
+    return {error, !taken_away, overran ? std::optional(time.ends - time.began) : std::nullopt};
 }
 
 // Calls the handler of the task and, if `more`, leases the next one.

@@ -22,7 +22,7 @@ struct Worker {
     text *name;
     Oid user;                            // the role of the process; a handler may have switched to another
     std::array<MemoryContext, 2> memory; // of the task that is called, and of the next one; they outlive transactions
-    // What a server worker does about each call; null pointers for a session, which its user interrupts.
+    // What a server worker does about each call; null pointers for a session.
     void (*begin_call)(const text *rn, int64 id) = nullptr;
     // Whether an interrupt yields the task; otherwise it is an error of the handler.
     bool (*end_call)() = nullptr;

@@ -51,6 +51,15 @@ struct WorkerSlot {
 };
 inline constexpr int k_max_workers = 32;
 
+// A session that is calling a handler in scylla.work().
+struct SessionCall {
+    int pid; // 0: the slot is free
+    Oid database;
+    int64 task;
+    bool interrupted; // as in WorkerSlot
+};
+inline constexpr int k_max_session_calls = 64;
+
 // A role in a database that has at least so many tasks for handlers.
 struct WantedWorkers {
     Oid database;
@@ -80,6 +89,7 @@ struct Shared {
     int slots; // scylla.max_monitors of them are in use
     MonitorSlot slot[k_max_monitors];
     WorkerSlot worker[k_max_workers];
+    SessionCall session_call[k_max_session_calls];
     int wanted_count;
     WantedWorkers wanted[k_max_workers];
 };

@@ -129,8 +129,50 @@ bool end_call(WorkerSlot &worker) noexcept {
     return interrupted;
 }
 
+// ---- sessions ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constinit SessionCall *own_call = nullptr; // of this session
+constinit bool leaves_at_exit = false;
+
+extern "C" void leave_session_call(int, Datum) { (void)end_session_call(); }
+
+} // namespace
+
+void begin_session_call(int64 task) {
+    if (shared == nullptr)
+        return;
+    if (!leaves_at_exit)
+        before_shmem_exit(leave_session_call, 0);
+    leaves_at_exit = true;
+    LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+    SessionCall *free = std::find_if(std::begin(shared->session_call), std::end(shared->session_call),
+                                     [](const SessionCall &call) { return call.pid == 0; });
+    own_call = free == std::end(shared->session_call) ? nullptr : free;
+    if (own_call != nullptr)
+        *own_call = {MyProcPid, MyDatabaseId, task, false};
+    LWLockRelease(shared->lock);
+}
+
+bool end_session_call() noexcept {
+    if (own_call == nullptr)
+        return false;
+    LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+    const bool interrupted = own_call->interrupted;
+    *own_call = {};
+    LWLockRelease(shared->lock);
+    own_call = nullptr;
+    return interrupted;
+}
+
 void interrupt_call(Oid database, int64 task) noexcept {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+    for (SessionCall &call : shared->session_call)
+        if (call.pid != 0 && call.task == task && call.database == database) {
+            call.interrupted = true;
+            kill(call.pid, SIGINT);
+        }
     for (WorkerSlot &worker : shared->worker)
         if (worker.task == task && worker.pid != 0 && pg_atomic_read_u32(&worker.database) == database) {
             worker.interrupted = true;

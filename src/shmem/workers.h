@@ -45,7 +45,12 @@ void begin_call(WorkerSlot &worker, int64 task) noexcept;
 int64 length_of_call(WorkerSlot &worker) noexcept;
 // Ends the call. True: it was interrupted because its task was taken away.
 bool end_call(WorkerSlot &worker) noexcept;
-// Interrupts the worker that is calling the handler of the task. For commit callbacks.
+// The same for a session, which calls the handler in scylla.work(). Beyond k_max_session_calls, and without shared
+// memory, a call cannot be interrupted.
+void begin_session_call(int64 task);
+bool end_session_call() noexcept;
+
+// Interrupts the worker or session that is calling the handler of the task. For commit callbacks.
 void interrupt_call(Oid database, int64 task) noexcept;
 
 } // namespace scylla::shmem

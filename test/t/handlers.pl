@@ -123,7 +123,7 @@ fails_with($node, '55000', q(call scylla.work('plain')), 'a queue without a hand
 fails_with($node, '25001', q(begin; call scylla.work('q')), 'inside a transaction block');
 
 my $worker = $node->background_psql('postgres');
-$worker->query_until(qr/begun/, "\\echo begun\ncall scylla.work('q', 3, '1 h');\n");
+$worker->query_until(qr/begun/, "\\echo begun\ncall scylla.work('q', 4, '1 h');\n");
 eventually($node, q(select count(*) from pg_stat_activity where query like 'call scylla.work%' and backend_xmin is null and wait_event = 'Extension'),
 	'1', 'a session that waits has no snapshot');
 sql($node, q(select scylla.submit('q', '["select to_jsonb(9)"]', rn => 'sooner')));
@@ -148,11 +148,14 @@ eventually($node, q(select updated > leased + interval '300 ms' from scylla.task
 $holder->query_safe('select pg_advisory_unlock(7)');
 eventually($node, q(select status, attempt from scylla.get_task('long')), 'completed|1', '... so it runs once');
 
-# The last of the three.
 held('cancelled');
 sql($node, q(select scylla.cancel('cancelled')));
+eventually($node, q(select count(*) from pg_locks where locktype = 'advisory' and not granted), '0', 'the handler of a task that is cancelled is interrupted');
 $holder->query_safe('select pg_advisory_unlock(7)');
-eventually($node, q(select count(*) from pg_stat_activity where query like 'call scylla.work%' and state = 'active'), '0', 'the session goes on');
+# The last of the four.
+sql($node, q(select scylla.submit('q', '["select to_jsonb(1)"]', rn => 'after cancelled')));
+eventually($node, q(select status from scylla.get_task('after cancelled')), 'completed', '... and its session runs the next task');
+eventually($node, q(select count(*) from pg_stat_activity where query like 'call scylla.work%' and state = 'active'), '0', '... to the last');
 is(sql($node, q(select status, (select count(*) from done where rn = 'cancelled') from scylla.get_task('cancelled'))),
 	'cancelled|0', 'what the handler of a task did that was cancelled meanwhile is undone');
 $worker->quit;

@@ -300,13 +300,11 @@ Work work(int64 most) {
 
 #define BROKEN_STEP_EVENTS SCYLLA_WORKFLOW_STEP_EVENTS("$4", "$2", "'INTERNALLY_FAILED'")
 
-// A run about which the engine comes to an error: it fails, and all others go on.
-void break_run(const FirstRun &run, const ErrorData *error) {
-    ereport(WARNING, (errmsg("a run of a workflow cannot go on: %s", error->message)));
-    const TimestampTz now = GetCurrentTimestamp();
+// Ends a run with all of its steps and iterations. Returns the run, unless it has ended.
+std::span<const Root> end_broken(const FirstRun &run, const ErrorData *error, TimestampTz now) {
     Parameters parameters;
     parameters.add(run.id).add(std::optional(now)).add(JSONBOID, JsonbPGetDatum(json_of(error))).add(event_position());
-    const auto broken = store::select<Root>(
+    return store::select<Root>(
         &break_statement,
         "with agenda as (delete from scylla.workflow_agenda where root operator(pg_catalog.=) any (array(select "
         "plan from scylla.workflow_plan where root operator(pg_catalog.=) $1) operator(pg_catalog.||) $1)), "
@@ -344,6 +342,13 @@ void break_run(const FirstRun &run, const ErrorData *error) {
             root.tree_permits = columns.next_text();
             return root;
         });
+}
+
+// A run about which the engine comes to an error: it fails, and all others go on.
+void break_run(const FirstRun &run, const ErrorData *error) {
+    ereport(WARNING, (errmsg("a run of a workflow cannot go on: %s", error->message)));
+    const TimestampTz now = GetCurrentTimestamp();
+    const auto broken = end_broken(run, error, now);
     settle_actions_of(run.id, now);
     leave_waits_of(run.id);
     store::Store store = store::open(RowExclusiveLock, store::TableId::spec);

@@ -467,11 +467,11 @@ void stop_child(const Root &root, int64 scope, const text *step) {
                                text_to_cstring(step), root.instance, text_to_cstring(root.version.workflow)));
 }
 
-// Stops everything that runs inside of a loop.
-void stop_iterations(store::Store &store, const Root &root, const Cancel &cancel, TimestampTz now) {
+// Ends the iterations inside of a loop, at any depth. Returns their ids.
+std::span<const int64> end_iterations(const Cancel &cancel, TimestampTz now) {
     Parameters inside;
     inside.add(cancel.scope).add(to_text(cancel.step)).add(std::optional(now));
-    const auto ids = store::select<int64>(
+    return store::select<int64>(
         &inside_statement,
         "with recursive inside as (select id from scylla.workflow_iteration where parent operator(pg_catalog.=) $1 "
         "and step operator(pg_catalog.=) $2 and ended is null and not past union all "
@@ -480,24 +480,19 @@ void stop_iterations(store::Store &store, const Root &root, const Cancel &cancel
         "update scylla.workflow_iteration i set status = 'STOPPED', ended = $3 from inside "
         "where i.id operator(pg_catalog.=) inside.id returning i.id",
         inside, SPI_OK_UPDATE_RETURNING, [](uint64 row) { return store::Columns(row).next_int64(); });
-    if (ids.empty())
-        return;
-    ArrayColumn column(INT8OID);
-    Growing<LeftStep> left;
-    for (const int64 id : ids) {
-        column.add(id);
-        left.add({root.id, id, {}});
-    }
-    leave_waits(left.all());
+}
+
+struct StoppedStep {
+    int64 scope;
+    text *step;
+    int64 task;
+};
+
+std::span<const StoppedStep> end_steps_of(const Root &root, ArrayColumn &scopes, TimestampTz now) {
     Parameters parameters;
-    column.give_to(parameters);
+    scopes.give_to(parameters);
     parameters.add(std::optional(now)).add(INT8OID, Int64GetDatum(root.records ? event_position() : 0), !root.records);
-    struct Stopped {
-        int64 scope;
-        text *step;
-        int64 task;
-    };
-    const auto stopped = store::select<Stopped>(
+    return store::select<StoppedStep>(
         &stopped_statement,
         "with event as (" SCYLLA_WORKFLOW_STEP_EVENTS(
             "$3", "$2",
@@ -513,10 +508,25 @@ void stop_iterations(store::Store &store, const Root &root, const Cancel &cancel
             store::Columns columns(row);
             const int64 of = columns.next_int64();
             text *name = columns.next_text();
-            return Stopped{of, name, columns.next_int64()};
+            return StoppedStep{of, name, columns.next_int64()};
         });
+}
+
+// Stops everything that runs inside of a loop.
+void stop_iterations(store::Store &store, const Root &root, const Cancel &cancel, TimestampTz now) {
+    const auto ids = end_iterations(cancel, now);
+    if (ids.empty())
+        return;
+    ArrayColumn scopes(INT8OID);
+    Growing<LeftStep> left;
+    for (const int64 id : ids) {
+        scopes.add(id);
+        left.add({root.id, id, {}});
+    }
+    leave_waits(left.all());
+    const auto stopped = end_steps_of(root, scopes, now);
     refresh(store);
-    for (const Stopped &each : stopped) {
+    for (const StoppedStep &each : stopped) {
         cancel_by_id(store, each.task, now);
         stop_child(root, each.scope, each.step);
     }

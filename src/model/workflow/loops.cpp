@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/sel/json.h"
+#include "model/workflow/fnv.h"
 #include "model/workflow/no_params.h"
 #include "model/workflow/param_values.h"
 #include "model/workflow/run_facts.h"
@@ -234,12 +235,8 @@ constexpr std::string_view k_of = "of";
 std::string mark_of(RunState &state, LiveStep &step) {
     std::uint64_t mark = 0;
     sel::Heap heap(state.limits.memory);
-    for (const sel::Map::Member &member : loop_params_of(state, step).all()) {
-        std::uint64_t hash = 0xcbf29ce484222325ULL; // FNV-1a
-        for (const char c : std::string(member.key.view()) + ":" + write(state, heap, member.value))
-            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-        mark += hash;
-    }
+    for (const sel::Map::Member &member : loop_params_of(state, step).all())
+        mark += fnv(write(state, heap, member.value), fnv(":", fnv(member.key.view())));
     return std::to_string(mark);
 }
 

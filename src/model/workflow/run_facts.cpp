@@ -3,6 +3,7 @@
 #include <array>
 
 #include "model/sel/json.h"
+#include "model/workflow/fnv.h"
 
 namespace scylla::model::workflow {
 
@@ -23,13 +24,6 @@ const Value *member_of(std::string_view json, std::string_view member, sel::Cont
 Value of_initiator(const RunName &name, std::string_view member, sel::Context &context) {
     const Value *found = member_of(name.initiator, member, context);
     return found == nullptr ? sel::make_string(context.heap, {}) : *found;
-}
-
-// FNV-1a.
-std::uint64_t hash(std::string_view text, std::uint64_t from) noexcept {
-    for (const char c : text)
-        from = (from ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    return from;
 }
 
 } // namespace
@@ -101,8 +95,8 @@ std::string uuid_of_step(const RunName &name, std::string_view path, std::string
     const std::string identity = std::string(name.workflow) + "\n" + std::to_string(name.instance) + "\n" +
                                  std::to_string(name.run) + "\n" + std::string(path) + "\n" + std::string(step) + "\n" +
                                  std::to_string(attempt);
-    std::uint64_t high = hash(identity, 0xcbf29ce484222325ULL);
-    std::uint64_t low = hash(identity, high ^ 0x9e3779b97f4a7c15ULL);
+    std::uint64_t high = fnv(identity);
+    std::uint64_t low = fnv(identity, high ^ 0x9e3779b97f4a7c15ULL);
     high = (high & ~0xf000ULL) | 0x8000ULL; // version 8: custom (RFC 9562)
     low = (low & ~(3ULL << 62U)) | (2ULL << 62U);
     constexpr char k_digits[] = "0123456789abcdef";

@@ -126,18 +126,19 @@ create or replace function scylla._failed_steps(run bigint, viewer bigint, max_s
     returns table (workflow_id text, instance_id bigint, step text, iterations bigint[], attempt int, status text, ended timestamptz, params jsonb,
                    error jsonb, task text)
     language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
-    with recursive scope (id, workflow, instance, numbers) as (
-        select r.id, r.workflow, r.instance, null::bigint[] from scylla.workflow_run_state r where r.id = _failed_steps.run
+    with recursive scope (id, workflow, instance, numbers, parent, step, failed) as (
+        select r.id, r.workflow, r.instance, null::bigint[], null::bigint, null::text collate "C", null::boolean
+        from scylla.workflow_run_state r where r.id = _failed_steps.run
         union all
         select inside.*
         from scope
         join scylla.workflow_step_state s on s.scope = scope.id and s.loop is not null
          and s.status <> all ('{SUCCEEDED,COMPLETED_WITH_ERROR,SKIPPED}')
         cross join lateral (
-            select i.id, scope.workflow, scope.instance, i.numbers from scylla.workflow_iteration i
+            select i.id, scope.workflow, scope.instance, i.numbers, i.parent, i.step, scylla._is_failed(i.status) from scylla.workflow_iteration i
             where i.parent = s.scope and i.step = s.step and not i.past and i.status <> 'SUCCEEDED'
             union all
-            (select r.id, r.workflow, r.instance, null
+            (select r.id, r.workflow, r.instance, null, null, null, null
              from scylla.workflow_run_state r join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
              where r.workflow = s.loop ->> 'workflow' and r.instance = (s.loop ->> 'instance')::bigint
                and scylla._may_role_view(_failed_steps.viewer, h.owner, h.viewers || h.runners, h.admins)
@@ -149,7 +150,7 @@ create or replace function scylla._failed_steps(run bigint, viewer bigint, max_s
     join scylla.workflow_step_state s on s.scope = scope.id and scylla._is_failed(s.status)
     left join scylla.task_spec t on t.id = s.task
     where s.loop is null
-       or not exists (select from scylla.workflow_iteration i where i.parent = s.scope and i.step = s.step and not i.past and scylla._is_failed(i.status))
+       or (s.scope, s.step) not in (select c.parent, c.step from scope c where c.failed) -- hashed once: the iterations are not read again
           and not exists (select from scope c join scylla.workflow_step_state f on f.scope = c.id and scylla._is_failed(f.status)
                           where c.workflow = s.loop ->> 'workflow' and c.instance = (s.loop ->> 'instance')::bigint)
     order by s.ended, scope.numbers, s.step collate "C"

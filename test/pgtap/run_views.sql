@@ -209,6 +209,15 @@ select count(*) from scylla.run_tree('many', 1), scylla.failed_steps('many', 1) 
 select length(scylla.run_dot('many', 1)) \g /dev/null
 select cmp_ok(clock_timestamp() - :'before', '<', interval '2 s', 'and soon there');
 select alike(scylla.run_dot('many', 1), '%"s\\n2999 SUCCEEDED\\n1 COMPLETED_WITH_ERROR", fillcolor="#ffd8a8"%', 'the worst of many shows');
+select make('last', jsonb_build_array(each('loop', 3000, jsonb_build_array(step('s', '{}', '{"params": {"x": {"type": "LONG", "expression": "loop_i == 2999 ? 1 / 0 : 1"}}}', 'NoOp')))))
+\g /dev/null
+select start('last') \g /dev/null
+create function iterations_read() returns bigint language sql as $$
+    select seq_tup_read + coalesce(idx_tup_fetch, 0) from pg_stat_xact_user_tables where relid = 'scylla.workflow_iteration'::regclass
+$$;
+select iterations_read() as before \gset
+select is((select array_agg(step || ' ' || iterations::text) from scylla.failed_steps('last', 1)), '{"s {3000}"}', 'the last of 3,000 iterations has failed');
+select cmp_ok(iterations_read() - :before, '<', 4500::bigint, 'to find it, each is read once');
 
 -- ---- whose it is --------------------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,8 @@ function createDatabase(name, { data } = {}) {
 class Console {
   static async start(database, options = [], environment = {}) {
     const one = new Console();
-    one.process = spawn("scylla", ["-d", database, "console", "--listen", "127.0.0.1:0", ...(options.includes("--interval") ? [] : ["--interval", "200ms"]), ...options],
+    // However this process ends, also when it is killed, the console ends with it.
+    one.process = spawn("setpriv", ["--pdeathsig", "KILL", "scylla", "-d", database, "console", "--listen", "127.0.0.1:0", ...(options.includes("--interval") ? [] : ["--interval", "200ms"]), ...options],
       { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...environment } });
     one.log = "";
     one.process.stderr.on("data", (text) => (one.log += text));
@@ -38,7 +39,6 @@ class Console {
     });
     // After a test that failed before it has stopped the console, nothing waits for it.
     for (const each of [one.process, one.process.stdout, one.process.stderr]) each.unref();
-    process.on("exit", () => one.process.kill("SIGKILL"));
     return one;
   }
   async stop() {

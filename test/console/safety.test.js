@@ -1,7 +1,7 @@
 // Who may ask the console, and for what; what machines ask.
 "use strict";
 const assert = require("node:assert/strict");
-const { spawnSync } = require("node:child_process");
+const { spawn, spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 const http = require("node:http");
 const path = require("node:path");
@@ -274,4 +274,19 @@ test("SIGTERM ends it, also while pages listen", async () => {
   const began = Date.now();
   assert.equal(await other.stop(), 0);
   assert.ok(Date.now() - began < 30000);
+});
+
+test("a console ends with the test that has started it, also when that is killed", async () => {
+  const starter = spawn(process.execPath, ["-e", `require(${JSON.stringify(path.join(__dirname, "lib.js"))}).Console.start("console_safety")
+    .then((one) => { console.log(one.process.pid); setInterval(() => {}, 1000); })`], { stdio: ["ignore", "pipe", "inherit"] });
+  const pid = Number(await new Promise((resolve) => starter.stdout.once("data", resolve)));
+  assert.ok(fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("console"));
+  starter.kill("SIGKILL");
+  // It may stay as a zombie for as long as nobody waits for it.
+  const runs = () => fs.existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(fs.readFileSync(`/proc/${pid}/stat`, "latin1"));
+  const until = Date.now() + 10000;
+  while (runs() && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+  const left = runs();
+  if (left) process.kill(pid, "SIGKILL");
+  assert.equal(left, false);
 });

@@ -1,5 +1,5 @@
-// How long an expression takes that has been parsed before, with its parameters from JSON and its value to JSON. Prints microseconds: the
-// median of nine rounds.
+// How long an expression takes that has been parsed before, with its parameters from JSON and its value to JSON. Prints
+// microseconds: the median of nine rounds.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -24,7 +24,8 @@ public:
 
 // False: the value is not the expected one.
 bool evaluate(World &world) {
-    sel::Outcome outcome = sel::evaluate_json("a + b > 10 ? 'x' : params['y']", R"({"a": 4, "b": 5, "y": "z"})", world, {});
+    sel::Outcome outcome =
+        sel::evaluate_json("a + b > 10 ? 'x' : params['y']", R"({"a": 4, "b": 5, "y": "z"})", world, {});
     const bool is_right = outcome.text == "\"z\"";
     sel::release(outcome);
     return is_right;

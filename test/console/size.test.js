@@ -9,6 +9,11 @@ const { Console, createDatabase, openBrowser, openPage, sql, visit } = require("
 const tasks = Number(process.env.SCYLLA_CONSOLE_TASKS ?? 3000);
 const iterations = Math.min(tasks, 25000); // of a loop
 const rounds = 20;
+// The limits of time are those of the contract when its size is measured, which needs a machine that does nothing else. Runs beside
+// others have five times as much, and those of a build with sanitizers fifty times.
+const slack = tasks >= 1000000 ? 1 : process.env.SCYLLA_SANITIZE ? 50 : 5;
+const longest = { look: 100 * slack, page: 600 * slack }; // in milliseconds
+const largestShare = 0.05 * slack; // of a processor
 let one;
 
 before(async () => {
@@ -87,27 +92,35 @@ test("every look is fast", async (t) => {
     }
     const p95 = times.sort((a, b) => a - b)[Math.ceil(rounds * 0.95) - 1];
     t.diagnostic(`${name}: p95 ${p95.toFixed(1)} ms, median ${times[rounds / 2].toFixed(1)} ms`);
-    if (p95 > 5000) slow.push(`${name}: ${p95} ms`);
+    if (p95 > longest.look) slow.push(`${name}: ${p95.toFixed(1)} ms`);
   }
-  assert.deepEqual(slow, []);
+  assert.equal(slow.join(", "), "");
 });
 
 test("a browser shows it", async (t) => {
   const browser = await openBrowser();
+  const slow = [];
   try {
-    await (await openPage(browser)).goto("about:blank"); // the browser itself has started
+    // The browser itself has started; the first page of the console that it shows, without a limit, includes the rest of its start.
+    const first = await openPage(browser, { plain: true });
+    await visit(first, one.address);
+    t.diagnostic(`the first page after the start of the browser: ready after ${Math.round(await first.evaluate(() => performance.now()))} ms`);
+    await first.context().close();
     for (const [where, until] of [["", "main th >> text=big"], ["queue?name=big", "main tbody th"], ["plan?name=plan", "main svg.graph, main p.note"],
       ["run?workflow=wide&instance=1&run=1", "main ul.plain li >> text=two " + iterations], ["run?workflow=wide&instance=1&run=1&open=" + encodeURIComponent('[{"path": ["each"]}]'), "main .tree details li"]]) {
       const page = await openPage(browser, { plain: true }); // without anything kept
       await page.goto(one.address + where);
       await page.waitForSelector(until);
-      t.diagnostic(`/${where}: ready after ${Math.round(await page.evaluate(() => performance.now()))} ms`);
+      const ready = Math.round(await page.evaluate(() => performance.now()));
+      t.diagnostic(`/${where}: ready after ${ready} ms`);
+      if (ready > longest.page) slow.push(`/${where}: ${ready} ms`);
       assert.deepEqual(page.wrong, []);
       await page.context().close();
     }
   } finally {
     await browser.close();
   }
+  assert.equal(slow.join(", "), "");
 });
 
 test("iterations are chosen by the status of a step in them", async () => {
@@ -164,7 +177,7 @@ test("ten open tabs cost little", async (t) => {
     const scanned = Object.keys(after).map((name) => [name, after[name] - (before[name] ?? 0)]).filter(([, rows]) => rows > 0);
     t.diagnostic(`${(share * 100).toFixed(1)} % of a processor; rows read by sequential scans in ${seconds} s: ` +
       (scanned.map(([name, rows]) => `${name} ${rows}`).join(", ") || "none"));
-    assert.ok(share < 0.5);
+    assert.ok(share < largestShare, `${(share * 100).toFixed(1)} % of a processor`);
     // A read of scylla.stat_queue counts the tables of tasks again, at most every ten seconds (docs/monitoring.md says how rarely).
     const counts = 1 + seconds / 10;
     const size = (table) => (/^task_(waiting|ready|lease|outcome)$/.test(table) ? Number(sql("console_size", `select count(*) from scylla.${table}`)) : 0);

@@ -60,16 +60,20 @@ checked($node, 'check() finds nothing');
 
 # ---- races -------------------------------------------------------------------------------------------------------------
 
-# Waiters come, go, answer and ask again.
+# Two sessions wait and go, so many rounds at least, until all four are at work; two answer and ask again until those have ended.
 sql($node, q(
+	create table racing (me int, ended boolean);
 	create procedure race(me int, seed float8, rounds int) language plpgsql as $$
 	declare
 		task scylla.task;
 		last text;
 	begin
 		perform setseed(seed);
-		for round in 1 .. rounds loop
+		insert into racing values (me, false);
+		commit;
+		for round in 1 .. 1000 * rounds loop
 			if me <= 2 then
+				exit when round > rounds and (select count(*) from racing) = 4;
 				last := (scylla.submit('race', '1', rn => 'r' || me || '-' || round, wait_for => on_check(to_jsonb(100 + (random() * 3)::int), '1 ms'))).rn;
 				if random() < 0.3 then perform pg_sleep(random() * 0.001); end if;
 				if random() < 0.1 then rollback; else commit; end if;
@@ -81,6 +85,7 @@ sql($node, q(
 					commit;
 				end if;
 			else
+				exit when (select count(*) from racing where ended) = 2;
 				begin
 					for task in select * from scylla.lease('ask', 'w' || me) loop
 						if random() < 0.5 then perform scylla.not_yet(task.rn, 'w' || me);
@@ -94,6 +99,7 @@ sql($node, q(
 				if random() < 0.1 then rollback; else commit; end if;
 			end if;
 		end loop;
+		update racing set ended = true where racing.me = race.me and race.me <= 2;
 	end $$;));
 raced([ side_by_side($node, map { "call race($_, 0.$_, $rounds)" } 1 .. 4) ], "four sessions raced $rounds times");
 # What is left is answered.

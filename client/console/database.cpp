@@ -27,10 +27,11 @@ std::unique_ptr<session> sessions::connect() const {
     options.never_ask = true;
     try {
         auto made = std::make_unique<session>(options);
-        // A look changes nothing, whatever function it calls.
+        // A look changes nothing, whatever function it calls, and is over before a query is compiled.
         made->query(
             "select set_config('application_name', 'scylla console', false), set_config('timezone', 'UTC', false), "
             "set_config('statement_timeout', '10s', false), set_config('client_min_messages', 'error', false), "
+            "set_config('jit', 'off', false), "
             "set_config('default_transaction_read_only', $1, false)",
             {m_use == use::looking ? "on" : "off"});
         return made;

@@ -19,7 +19,7 @@ after(async () => {
 });
 
 const text = (of = "main") => page.innerText(of);
-// What a page shows of the pulse comes after the rest of it. Each message is one line: prove cannot read others.
+// What a page shows of the pulse comes after the rest of it.
 async function shows(contains) {
   await page.waitForFunction((parts) => parts.every((part) => document.querySelector("main").innerText.includes(part)), contains).catch(() => {});
   const shown = (await text()).replaceAll("\n", " | ");
@@ -91,6 +91,24 @@ test("an unknown task, and an unknown page", async () => {
   await visit(page, console_.address + "task?rn=nobody");
   assert.match(await text(), /task "nobody" does not exist/);
   assert.equal((await console_.get("nobody")).status, 404);
+});
+
+test("attempts and their errors are together", async () => {
+  sql("console_pages", `select from scylla.submit('trials', '1', rn => 'tried', max_attempts => 9);
+    select from scylla.lease_task('tried', 'w1'); select from scylla.fail('tried', 'w1', '{"code": "busy", "description": "<b>try</b> again"}', '0');
+    select from scylla.lease_task('tried', 'w2'); select from scylla.yield('tried', 'w2');
+    select from scylla.lease_task('tried', 'w3'); select from scylla.fail('tried', 'w3', '{"code": "full"}', '0');
+    select from scylla.lease_task('tried', 'w4'); select from scylla.abort('tried', 'w4', '{"code": "no"}')`);
+  await visit(page, console_.address + "task?rn=tried");
+  const lines = await page.$$eval("main ol.times li", (found) => found.map((line) => line.innerText.replace(line.querySelector("time").innerText, "").trim()));
+  assert.equal(lines.filter((line) => !line.startsWith("leased")).join("; "),
+    "submitted; failed at w1, attempt 1: busy <b>try</b> again; given back by w2, attempt 2; failed at w3, attempt 3: full; aborted: no");
+  // Many failures: those that are left out do not move the errors of the others.
+  sql("console_pages", `select from scylla.submit('trials', '1', rn => 'often', max_attempts => 100);
+    do $$ begin for i in 1 .. 70 loop perform scylla.lease_task('often', 'w'); perform scylla.fail('often', 'w', jsonb_build_object('code', 'code-' || i), '0'); end loop; end $$`);
+  await visit(page, console_.address + "task?rn=often");
+  const last = await page.$$eval("main ol.times li", (found) => found.map((line) => line.innerText).filter((line) => line.includes("failed at")).slice(-3));
+  last.forEach((line, i) => assert.ok(line.endsWith(`attempt ${68 + i}: code-${68 + i}`), line));
 });
 
 test("filters are links", async () => {

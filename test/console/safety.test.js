@@ -46,6 +46,11 @@ test("a change without its token is refused", async () => {
   assert.equal((await send({ "X-Scylla-Token": token }, "{")).status, 400);
   assert.equal((await send({ "X-Scylla-Token": token }, '"' + "x".repeat(100000) + '"')).status, 413);
   assert.equal((await ask(one.address, { where: "api/do/cancel?rn=a", headers: { "X-Scylla-Token": token } })).status, 404, "and a GET changes nothing");
+  // It is the same for every change that there is.
+  const changes = [...fs.readFileSync(path.join(__dirname, "../../client/console/looks.cpp"), "utf8").split("&changes()")[1].matchAll(/\{"(\w+)"/g)].map(([, name]) => name);
+  assert.ok(changes.length > 30 && changes.includes("cancel_all") && changes.includes("restart_run"));
+  for (const name of changes)
+    assert.equal((await ask(one.address, { method: "POST", where: "api/do/" + name, headers: { "Content-Type": "application/json" }, body: "{}" })).status, 403, name);
   assert.equal(status(), "ready");
   await one.logs(/cancel refused/);
   assert.equal((await send({ "X-Scylla-Token": token, Origin: new URL(one.address).origin, "Sec-Fetch-Site": "same-origin" })).status, 200);

@@ -9,6 +9,9 @@ const { Console, createDatabase, openBrowser, openPage, sql, visit } = require("
 const tasks = Number(process.env.SCYLLA_CONSOLE_TASKS ?? 3000);
 const iterations = Math.min(tasks, 25000); // of a loop
 const rounds = 20;
+// The limits of time hold where nothing else runs; every other run has a few times as much.
+const alone = tasks >= 1000000;
+const limits = alone ? { look: tasks < 5000000 ? 100 : 200, page: 600, share: 0.05 } : { look: 500, page: 3000, share: 0.5 }; // milliseconds; of a processor
 let one;
 
 before(async () => {
@@ -40,7 +43,10 @@ before(async () => {
                   {"step": {"id": "two", "type": "NoOp", "params": {"x": {"type": "LONG", "expression": "1 / (${iterations - 1} - i)"}}}}]}}]}}');
     select from scylla.start_workflow('wide');`);
   while (sql("console_size", "select status from scylla.workflow_run") !== "FAILED") await new Promise((resolve) => setTimeout(resolve, 200));
-  sql("console_size", "analyze");
+  sql("console_size", "vacuum (analyze)");
+  // A server may compile every query, which takes longer than a look may. Where tables are small, an index that exists is used all the same.
+  for (const setting of ["jit = on", "jit_above_cost = 0", "jit_inline_above_cost = 0", "jit_optimize_above_cost = 0", ...(alone ? [] : ["enable_seqscan = off"])])
+    sql("console_size", `alter database console_size set ${setting}`);
   one = await Console.start("console_size");
 });
 after(() => one?.stop());
@@ -87,27 +93,35 @@ test("every look is fast", async (t) => {
     }
     const p95 = times.sort((a, b) => a - b)[Math.ceil(rounds * 0.95) - 1];
     t.diagnostic(`${name}: p95 ${p95.toFixed(1)} ms, median ${times[rounds / 2].toFixed(1)} ms`);
-    if (p95 > 5000) slow.push(`${name}: ${p95} ms`);
+    if (p95 > limits.look) slow.push(`${name}: ${p95.toFixed(1)} ms`);
   }
   assert.deepEqual(slow, []);
 });
 
 test("a browser shows it", async (t) => {
   const browser = await openBrowser();
+  const slow = [];
   try {
-    await (await openPage(browser)).goto("about:blank"); // the browser itself has started
+    // With the first page that it shows the browser ends its own start.
+    const first = await openPage(browser, { plain: true });
+    await visit(first, one.address);
+    t.diagnostic(`the first page of a browser that has just started: ready after ${Math.round(await first.evaluate(() => performance.now()))} ms`);
+    await first.context().close();
     for (const [where, until] of [["", "main th >> text=big"], ["queue?name=big", "main tbody th"], ["plan?name=plan", "main svg.graph, main p.note"],
       ["run?workflow=wide&instance=1&run=1", "main ul.plain li >> text=two " + iterations], ["run?workflow=wide&instance=1&run=1&open=" + encodeURIComponent('[{"path": ["each"]}]'), "main .tree details li"]]) {
       const page = await openPage(browser, { plain: true }); // without anything kept
       await page.goto(one.address + where);
       await page.waitForSelector(until);
-      t.diagnostic(`/${where}: ready after ${Math.round(await page.evaluate(() => performance.now()))} ms`);
+      const ready = Math.round(await page.evaluate(() => performance.now()));
+      t.diagnostic(`/${where}: ready after ${ready} ms`);
+      if (ready > limits.page) slow.push(`/${where}: ${ready} ms`);
       assert.deepEqual(page.wrong, []);
       await page.context().close();
     }
   } finally {
     await browser.close();
   }
+  assert.deepEqual(slow, []);
 });
 
 test("iterations are chosen by the status of a step in them", async () => {
@@ -164,12 +178,15 @@ test("ten open tabs cost little", async (t) => {
     const scanned = Object.keys(after).map((name) => [name, after[name] - (before[name] ?? 0)]).filter(([, rows]) => rows > 0);
     t.diagnostic(`${(share * 100).toFixed(1)} % of a processor; rows read by sequential scans in ${seconds} s: ` +
       (scanned.map(([name, rows]) => `${name} ${rows}`).join(", ") || "none"));
-    assert.ok(share < 0.5);
-    // A read of scylla.stat_queue counts the tables of tasks again, at most every ten seconds (docs/monitoring.md says how rarely).
-    const counts = 1 + seconds / 10;
-    const size = (table) => (/^task_(waiting|ready|lease|outcome)$/.test(table) ? Number(sql("console_size", `select count(*) from scylla.${table}`)) : 0);
-    const whole = scanned.filter(([name, rows]) => rows > 100000 && rows > counts * size(name)).map(([name, rows]) => `${name} ${rows}`).join(", ");
-    assert.equal(whole, "", "rows read by sequential scans: " + whole); // one line: prove reads no more
+    assert.ok(share < limits.share, `${(share * 100).toFixed(1)} % of a processor`);
+    // A read of scylla.stat_queue counts the tables of tasks again, large ones at most every ten seconds (docs/monitoring.md). A run that has
+    // ended is read again at least every 30 intervals, and the tables of workflows have nothing but the run with the loop. No other table
+    // with more than a thousand rows is read as a whole.
+    const times = (table) =>
+      /^task_(waiting|ready|lease|outcome)$/.test(table) ? (alone ? 1 + seconds / 10 : Infinity) : alone && /^workflow_/.test(table) ? 1 + seconds / 60 : 0;
+    const size = (table) => Number(sql("console_size", `select count(*) from scylla.${table}`));
+    const whole = scanned.filter(([name, rows]) => rows > 1000 && size(name) > 1000 && rows > times(name) * size(name)).map(([name, rows]) => `${name} ${rows}`).join(", ");
+    assert.equal(whole, "", "rows read by sequential scans: " + whole);
   } finally {
     await browser.close();
     await many.stop();

@@ -140,12 +140,29 @@ export const queuePage = {
 
 const events = { TaskAssignment: "leased by", TaskTimeout: "lease expired of", TaskYield: "given back by", TaskRetry: "failed at", TaskDefer: "deferred by" };
 
+// The errors of failed attempts, by their place in the history, and that of the end: from the last one backwards, up to what was left out.
+function errorsOfHistory(t) {
+  const errors = t.errors.filter((e) => e.code !== "elided");
+  const failed = t.history.flatMap((e, at) => (e._typ === "TaskRetry" || e._typ === "HistoryElided" ? [at] : []));
+  const isWhole = errors.length === t.errors.length && !t.history.some((e) => e._typ === "HistoryElided");
+  const end = t.status === "aborted" || (isWhole && errors.length > failed.length) ? errors.pop() : undefined;
+  const of = new Map();
+  for (const at of failed.reverse()) {
+    if (t.history[at]._typ === "HistoryElided") break;
+    of.set(at, errors.pop());
+  }
+  return { of, end };
+}
+const inShort = (error) => error && [": ", h("strong", {}, error.code), error.description && " " + error.description];
+
 function timeline(t) {
+  const { of, end } = errorsOfHistory(t);
   const lines = [[t.created, "submitted"]];
-  for (const e of t.history)
+  t.history.forEach((e, at) => {
     if (e._typ === "HistoryElided") lines.push([null, plural(e.count, "entry", "entries") + " left out"]);
-    else lines.push([e.time, `${events[e._typ] ?? e._typ} ${e.worker ?? ""}${e.attempt ? ", attempt " + e.attempt : ""}`]);
-  if (["completed", "aborted", "cancelled"].includes(t.status)) lines.push([t.updated, t.status]);
+    else lines.push([e.time, [`${events[e._typ] ?? e._typ} ${e.worker ?? ""}${e.attempt ? ", attempt " + e.attempt : ""}`, inShort(of.get(at))]]);
+  });
+  if (["completed", "aborted", "cancelled"].includes(t.status)) lines.push([t.updated, [t.status, inShort(end)]]);
   return h("ol", { class: "times" }, lines.map(([when, what]) => h("li", {}, time(when), " ", what)));
 }
 

@@ -16,6 +16,7 @@ TITLES = {
     "size": "Lease 1 and complete 1, 8 clients, by the number of ready tasks over 128 priorities: tasks per second",
     "cases": "Lease 1 and complete 1, 8 clients, by what else is in the tables: tasks per second",
     "purge": "Lease 1 and complete 1, 8 clients, while finished tasks are purged: tasks per second",
+    "cancel": "Lease 1 and complete 1, 8 clients, while waiting tasks of the queue are cancelled: tasks per second",
     "handler": "Tasks of a handler that does nothing, by one process: tasks per second",
     "runners": "End to end by the peers' own workers, tasks that do nothing: tasks per second",
 }
@@ -211,6 +212,7 @@ def goals(run):
         ("sizes: the slowest to the fastest", spread("size"), 0.9, None, False),
         ("cases: the slowest to nothing else", worst("cases", "nothing else"), 0.9, None, False),
         ("purge meanwhile, to without", over("purge", "meanwhile", "without"), 0.9, None, False),
+        ("cancelling meanwhile, to without", over("cancel", "meanwhile", "without"), 0.8, None, False),
         ("fan-out to 10,000, seconds", ms("fan-out", "10000"), 0.2, None, True),
         ("fan-out to 100,000, seconds", ms("fan-out", "100000"), 2, None, True),
         ("fan-in one by one, joined to free", over("fan-in single", "joined", "free"), 0.7, None, False),
@@ -277,7 +279,7 @@ def main():
     print(table(["measure", "here", "floor", "aim", "result"], rows))
 
     print("## Figures\n")
-    bases = {"handler": "CALL scylla.work()", "size": next(iter(run.contenders("size")), ""), "cases": "nothing else", "purge": "without", "runners": None}
+    bases = {"handler": "CALL scylla.work()", "size": next(iter(run.contenders("size")), ""), "cases": "nothing else", "purge": "without", "cancel": "without", "runners": None}
     for measure in TITLES:
         contenders = run.contenders(measure)
         if contenders:

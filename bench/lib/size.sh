@@ -40,6 +40,7 @@ SQL
   done
   take_turns cases
   purge_meanwhile "${cases[-1]#*=}" "$million"
+  cancel_meanwhile "${cases[1]#*=}"
 }
 
 spec='{"cmd": "convert", "from": "/data/in/000042.tiff", "to": "/data/out/000042.png", "dpi": 96}'
@@ -111,6 +112,30 @@ purge_meanwhile() { # DATABASE TASKS
   left=$(sql "$1" -c "select count(*) from scylla.task_outcome where queue = (select id from scylla.queue where name = 'done')")
   longest=$(sort -g "$work/logs/purge.longest" | tail -n 1)
   note "While leases went on for $((turns * seconds)) s, $(($2 - left)) of $2 finished tasks were removed; the longest transaction seen took ${longest:-?} s."
+}
+
+# The same while the waiting tasks of its queue are cancelled, as `scylla cancel --queue` does it: turn by turn with the same while nobody
+# cancels.
+cancel_meanwhile() { # DATABASE
+  local seconds=$(((steady_seconds + 11) / 12)) count="select count(*) from scylla.task_waiting" before canceller
+  step "cancelling of waiting tasks meanwhile"
+  sql "$1" -f "$here/lib/cancel_all.sql"
+  before=$(sql "$1" -c "$count")
+  for ((round = 1; round <= rounds; round++)); do
+    put_back "$1" top_up 0 "$ready"
+    sql "$1" -c checkpoint
+    bench cancel without "$1" "$here/contenders/scylla/single.sql" 8 -T "$seconds"
+    record cancel without
+    put_back "$1" top_up 0 "$ready"
+    helper "$bin/psql" -Xq -d "$1" -c "call cancel_all('bench')"
+    canceller=$!
+    bench cancel meanwhile "$1" "$here/contenders/scylla/single.sql" 8 -T "$seconds"
+    record cancel meanwhile
+    [[ -n $smoke ]] || kill -0 "$canceller" 2>/dev/null || die "there were not enough tasks to cancel"
+    end_helpers
+  done
+  round=
+  note "While leases went on for $((rounds * seconds)) s, $((before - $(sql "$1" -c "$count"))) waiting tasks of their queue were cancelled."
 }
 
 # Finished tasks are too old from now on. Returns when the first is gone.

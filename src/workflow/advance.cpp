@@ -239,9 +239,9 @@ void pass_times(std::span<const Followed> turns) {
         &passed_statement,
         "with passed as (select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) p (scope, step)), "
         "step as (update scylla.workflow_step_state s set due = null from passed p "
-        "where s.scope operator(pg_catalog.=) p.scope and s.step operator(pg_catalog.=) p.step) "
+        "where s.scope operator(pg_catalog.=) any (array[p.scope]) and s.step operator(pg_catalog.=) p.step) "
         "update scylla.workflow_run_state r set due = null from passed p "
-        "where r.id operator(pg_catalog.=) p.scope and p.step is null",
+        "where r.id operator(pg_catalog.=) any (array[p.scope]) and p.step is null",
         parameters, SPI_OK_UPDATE);
 }
 

@@ -287,14 +287,14 @@ Taken take_events(std::span<Root> roots, TimestampTz now) {
     const auto rows = store::select<EventRow>(
         &events_statement,
         "with first as materialized (select id, root from scylla.workflow_agenda order by id limit 1000), "
-        "taken as (delete from scylla.workflow_agenda a using first f where a.id operator(pg_catalog.=) f.id "
-        "and f.root operator(pg_catalog.=) any ($1) "
+        "taken as (delete from scylla.workflow_agenda a where a.id operator(pg_catalog.=) any (array("
+        "select f.id from first f where f.root operator(pg_catalog.=) any ($1))) "
         "returning a.id, a.root, a.task, a.scope, a.attempt, a.action, a.kind, a.step, a.data) "
         "select t.root, coalesce(s.scope, t.scope, 0), t.kind, coalesce(s.step, t.step), "
         "coalesce(s.attempt, t.attempt, 0), t.action, t.data, o.status::pg_catalog.text, o.failures, "
         "o.result::pg_catalog.text, (o.errors operator(pg_catalog.->) -1)::pg_catalog.text "
-        "from taken t left join scylla.workflow_step_state s on s.task operator(pg_catalog.=) t.task "
-        "left join scylla.task_outcome o on o.id operator(pg_catalog.=) t.task "
+        "from taken t left join scylla.workflow_step_state s on s.task operator(pg_catalog.=) any (array[t.task]) "
+        "left join scylla.task_outcome o on o.id operator(pg_catalog.=) any (array[t.task]) "
         "order by t.action nulls first, t.id", // events come before actions
         parameters, SPI_OK_SELECT, read_event);
     Items items;
@@ -331,7 +331,8 @@ std::span<const IterationRow> read_iterations(std::span<const Root> roots) {
     return store::select<IterationRow>(
         &scopes_statement,
         "with recursive up as (select * from scylla.workflow_iteration where id operator(pg_catalog.=) any ($1) "
-        "union select i.* from scylla.workflow_iteration i join up on up.parent operator(pg_catalog.=) i.id) "
+        "union select i.* from scylla.workflow_iteration i join up on i.id operator(pg_catalog.=) any "
+        "(array[up.parent])) "
         "select root, id, parent, step, number, status, params::pg_catalog.text, created, ended from up order by id",
         parameters, SPI_OK_SELECT, [](uint64 row) {
             Columns columns(row);

@@ -163,25 +163,26 @@ void leave_waits(std::span<const LeftStep> steps) {
         &leave_statement,
         "with left_ as materialized (select c.id from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), "
         "pg_catalog.unnest($3)) l (root, scope, step) join scylla.workflow_wait w "
-        "on w.root operator(pg_catalog.=) l.root and w.scope operator(pg_catalog.=) l.scope "
+        "on w.root operator(pg_catalog.=) any (array[l.root]) and w.scope operator(pg_catalog.=) l.scope "
         "and (l.step is null or w.step operator(pg_catalog.=) l.step) "
-        "join scylla.signal_condition c on c.id operator(pg_catalog.=) w.id for update of c skip locked), "
-        "condition as (delete from scylla.signal_condition c using left_ where c.id operator(pg_catalog.=) left_.id) "
-        "delete from scylla.workflow_wait w using left_ where w.id operator(pg_catalog.=) left_.id",
+        "join scylla.signal_condition c on c.id operator(pg_catalog.=) any (array[w.id]) for update of c skip locked), "
+        "condition as (delete from scylla.signal_condition where id operator(pg_catalog.=) any (array(select id from "
+        "left_))) "
+        "delete from scylla.workflow_wait where id operator(pg_catalog.=) any (array(select id from left_))",
         parameters, SPI_OK_DELETE);
 }
 
 void leave_waits_of(int64 root) {
     Parameters parameters;
     parameters.add(root);
-    store::change(
-        &leave_run_statement,
-        "with left_ as materialized (select c.id from scylla.workflow_wait w "
-        "join scylla.signal_condition c on c.id operator(pg_catalog.=) w.id "
-        "where w.root operator(pg_catalog.=) $1 for update of c skip locked), "
-        "condition as (delete from scylla.signal_condition c using left_ where c.id operator(pg_catalog.=) left_.id) "
-        "delete from scylla.workflow_wait w using left_ where w.id operator(pg_catalog.=) left_.id",
-        parameters, SPI_OK_DELETE);
+    store::change(&leave_run_statement,
+                  "with left_ as materialized (select c.id from scylla.workflow_wait w "
+                  "join scylla.signal_condition c on c.id operator(pg_catalog.=) any (array[w.id]) "
+                  "where w.root operator(pg_catalog.=) $1 for update of c skip locked), "
+                  "condition as (delete from scylla.signal_condition where id operator(pg_catalog.=) any (array(select "
+                  "id from left_))) "
+                  "delete from scylla.workflow_wait where id operator(pg_catalog.=) any (array(select id from left_))",
+                  parameters, SPI_OK_DELETE);
 }
 
 void register_waits() { register_step_conditions({.tell = tell_steps_of, .is_awaited = is_awaited, .forget = forget}); }

@@ -112,7 +112,7 @@ void keep_attempts(std::span<const Written> all) {
         "select s.scope, s.created, s.task, s.started, s.ended, s.attempt, s.run, s.status, s.step, s.params, s.error, "
         "s.signals, s.times "
         "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) c (scope, step) "
-        "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) c.scope "
+        "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) any (array[c.scope]) "
         "and s.step operator(pg_catalog.=) c.step on conflict do nothing",
         parameters, SPI_OK_INSERT);
 }
@@ -136,11 +136,13 @@ void forget_iterations(std::span<const Written> all) {
     store::change(
         &forgotten_statement,
         "with recursive inside as (select i.id from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) c (scope, "
-        "step) join scylla.workflow_iteration i on i.parent operator(pg_catalog.=) c.scope "
+        "step) join scylla.workflow_iteration i on i.parent operator(pg_catalog.=) any (array[c.scope]) "
         "and i.step operator(pg_catalog.=) c.step and not i.past union all "
-        "select i.id from scylla.workflow_iteration i join inside on i.parent operator(pg_catalog.=) inside.id "
+        "select i.id from scylla.workflow_iteration i join inside on i.parent operator(pg_catalog.=) any "
+        "(array[inside.id]) "
         "where not i.past) "
-        "update scylla.workflow_iteration i set past = true from inside where i.id operator(pg_catalog.=) inside.id",
+        "update scylla.workflow_iteration set past = true where id operator(pg_catalog.=) any (array(select id "
+        "from inside))",
         parameters, SPI_OK_UPDATE);
 }
 
@@ -199,7 +201,7 @@ void write_iterations(std::span<const Written> all) {
         "pg_catalog.unnest($7), pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10), "
         "pg_catalog.unnest($11)) c (is_new, id, root, parent, number, created, ended, status, step, params, numbers)), "
         "changed as (update scylla.workflow_iteration i set status = c.status, ended = c.ended from c "
-        "where not c.is_new and i.id operator(pg_catalog.=) c.id) "
+        "where not c.is_new and i.id operator(pg_catalog.=) any (array[c.id])) "
         "insert into scylla.workflow_iteration (id, root, parent, number, created, ended, status, step, params, "
         "numbers) select c.id, c.root, c.parent, c.number, c.created, c.ended, c.status, c.step, "
         "c.params::pg_catalog.jsonb, c.numbers::pg_catalog.int8[] from c where c.is_new",
@@ -315,7 +317,8 @@ void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> t
         "edges = c.edges::pg_catalog.jsonb, loop = c.loop::pg_catalog.jsonb, error = c.error::pg_catalog.jsonb, "
         "rollup = c.rollup::pg_catalog.jsonb, signals = c.signals::pg_catalog.jsonb, "
         "times = c.times::pg_catalog.jsonb from c "
-        "where not c.is_new and s.scope operator(pg_catalog.=) c.scope and s.step operator(pg_catalog.=) c.step) "
+        "where not c.is_new and s.scope operator(pg_catalog.=) any (array[c.scope]) "
+        "and s.step operator(pg_catalog.=) c.step) "
         "insert into scylla.workflow_step_state (scope, root, created, task, started, ended, due, attempt, "
         "run, error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error, rollup, "
         "signals, times) "
@@ -374,8 +377,7 @@ void write_runs(std::span<const Written> all, TimestampTz now) {
         "error = c.error::pg_catalog.jsonb "
         "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
         "pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6)) c (id, ended, due, status, aggregated, "
-        "error) where r.id "
-        "operator(pg_catalog.=) c.id",
+        "error) where r.id operator(pg_catalog.=) any (array[c.id])",
         parameters, SPI_OK_UPDATE);
 }
 
@@ -475,10 +477,11 @@ std::span<const int64> end_iterations(const Cancel &cancel, TimestampTz now) {
         &inside_statement,
         "with recursive inside as (select id from scylla.workflow_iteration where parent operator(pg_catalog.=) $1 "
         "and step operator(pg_catalog.=) $2 and ended is null and not past union all "
-        "select i.id from scylla.workflow_iteration i join inside on i.parent operator(pg_catalog.=) inside.id "
+        "select i.id from scylla.workflow_iteration i join inside on i.parent operator(pg_catalog.=) any "
+        "(array[inside.id]) "
         "where i.ended is null and not i.past) "
-        "update scylla.workflow_iteration i set status = 'STOPPED', ended = $3 from inside "
-        "where i.id operator(pg_catalog.=) inside.id returning i.id",
+        "update scylla.workflow_iteration set status = 'STOPPED', ended = $3 "
+        "where id operator(pg_catalog.=) any (array(select id from inside)) returning id",
         inside, SPI_OK_UPDATE_RETURNING, [](uint64 row) { return store::Columns(row).next_int64(); });
 }
 

@@ -84,12 +84,12 @@ PoolPrivilege get_pool_privilege(FunctionCallInfo fcinfo, int n) {
     error::bad_argument("privilege", error::quote(value), "It must be \"use\", \"report\" or \"admin\".");
 }
 
-const text *get_pool(FunctionCallInfo fcinfo) { return args::name("pool", args::get_text(fcinfo, 0)); }
-
-// Refuses names that are reserved for workflows.
-void require_free(const text *pool) {
+// The pool to change. Those of workflows change with the workflows only.
+const text *get_pool(FunctionCallInfo fcinfo) {
+    const text *pool = args::name("pool", args::get_text(fcinfo, 0));
     if (view(pool).starts_with(store::k_run_prefix))
         error::bad_argument("pool", error::quote(pool), "Names with \"workflow:\" are for workflows.");
+    return pool;
 }
 
 void put_placed(void *to, const store::SpecRow &spec, const text *pool) {
@@ -133,7 +133,6 @@ template <typename Change> void change_pool(FunctionCallInfo fcinfo, const char 
 SCYLLA_FUNCTION(scylla_create_pool) {
     using namespace scylla;
     const text *name = get_pool(fcinfo);
-    require_free(name);
     PoolSettings settings = read_settings(args::get_jsonb(fcinfo, 3));
     settings.capacity = args::get_jsonb(fcinfo, 1);
     (void)read_amounts("capacity", settings.capacity);
@@ -148,7 +147,6 @@ SCYLLA_FUNCTION(scylla_create_pool) {
 SCYLLA_FUNCTION(scylla_alter_pool) {
     using namespace scylla;
     const PoolSettings changes = read_changes(args::get_jsonb(fcinfo, 1));
-    require_free(get_pool(fcinfo));
     change_pool(fcinfo, "scylla.alter_pool()", [&](const text *name) { alter_pool(name, changes); });
     PG_RETURN_VOID();
 }

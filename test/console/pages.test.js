@@ -613,7 +613,9 @@ test("all tasks that the filters match are cancelled, in portions", async () => 
 });
 
 test("pools and triggers are stopped and resumed", async () => {
+  sql("console_pages", `select scylla.create_workflow('{"properties": {"owner": "ada", "step_concurrency": 1}, "workflow": {"id": "bounded", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')`);
   await visit(page, console_.address + "pools");
+  assert.equal(await page.locator("tr", { hasText: "workflow:bounded" }).locator("button").count(), 0, "the pool of a workflow");
   await page.click("main button >> text=Drain");
   await page.click("dialog button >> text=Drain");
   await told("Pool drained.");

@@ -129,7 +129,11 @@ select raises($$select scylla.create_pool('workflow:x', '{"permits": 1}')$$, '22
 select is((select count(*) from scylla.pool where pool = 'workflow:bounded'), 0::bigint, 'a workflow without step_concurrency has no pool');
 select make('bounded', jsonb_build_array(step('s1'), step('s2'), over('l', 3, jsonb_build_array(step('in')))), '{}', '{"step_concurrency": 2}') \g /dev/null
 select is(permits('workflow:bounded'), '0 of 2, 0 wait', 'step_concurrency is a pool');
-select raises($$select scylla.alter_pool('workflow:bounded', '{"capacity": {"permits": 1}}')$$, '22023', 'task', 'argument');
+select refuses_argument(call, 'pool', '"workflow:bounded"', 'Names with "workflow:" are for workflows.')
+from (values ($$select scylla.alter_pool('workflow:bounded', '{"capacity": {"permits": 1}}')$$), ($$select scylla.drop_pool('workflow:bounded')$$),
+             ($$select scylla.drain_pool('workflow:bounded')$$), ($$select scylla.resume_pool('workflow:bounded')$$),
+             ($$select scylla.report_usage('workflow:bounded', '{"permits": 2}')$$), ($$select scylla.grant_pool('workflow:bounded', 'public', 'use')$$),
+             ($$select scylla.revoke_pool('workflow:bounded', 'public', 'use')$$)) c (call);
 select start('bounded'), start('bounded') \g /dev/null
 select is(place(), 0::bigint, 'the permits are reserved at once');
 select is((select count(*) from scylla.workflow_step where workflow = 'bounded' and step <> 'l' and status = 'RUNNING'), 2::bigint, 'of all runs of the workflow, and of what is in its loops, so many steps run (13.4)');

@@ -47,9 +47,9 @@ export const poolsPage = {
       { name: "in line", number: true, of: (p) => number(p.waiting) },
       { name: "placed", number: true, of: (p) => number(p.placed) },
       { name: "policy", of: (p) => p.policy },
-      act.may && { name: "change", of: (p) => p.drained
+      act.may && { name: "change", of: (p) => !p.pool.startsWith("workflow:") && (p.drained
         ? act.button("Resume", "resume_pool", { pool: p.pool }, () => "Pool resumed.")
-        : act.button("Drain", "drain_pool", { pool: p.pool }, () => "Pool drained.", { question: `Drain pool "${p.pool}"?`, text: "Nothing is placed in it until it is resumed." }) },
+        : act.button("Drain", "drain_pool", { pool: p.pool }, () => "Pool drained.", { question: `Drain pool "${p.pool}"?`, text: "Nothing is placed in it until it is resumed." })) },
     ].filter(Boolean), pools, { key: (p) => p.pool, empty: "There is no pool, or none of this role." }),
     h("h2", {}, "In line"),
     table("Tasks in line", Object.keys(line[0] ?? {}).map((name) => ({ name: name.replaceAll("_", " "), of: (l) => cell(name, l[name]) })), line, { empty: "No task waits for a pool." }),

@@ -114,28 +114,23 @@ purge_meanwhile() { # DATABASE TASKS
   note "While leases went on for $((turns * seconds)) s, $(($2 - left)) of $2 finished tasks were removed; the longest transaction seen took ${longest:-?} s."
 }
 
-# The same while the waiting tasks of its queue are cancelled, as `scylla cancel --queue` does it: turn by turn with the same while nobody
-# cancels.
+# The same while the waiting tasks of its queue are cancelled, as `scylla cancel --queue` does it, after the same while nobody cancels. One
+# turn: a million tasks last for two.
 cancel_meanwhile() { # DATABASE
-  local seconds=$(((steady_seconds + 11) / 12)) count="select count(*) from scylla.task_waiting" before canceller
+  local seconds=$(((steady_seconds + 11) / 12)) count="select count(*) from scylla.task_waiting" before
   step "cancelling of waiting tasks meanwhile"
   sql "$1" -f "$here/lib/cancel_all.sql"
   before=$(sql "$1" -c "$count")
-  for ((round = 1; round <= rounds; round++)); do
-    put_back "$1" top_up 0 "$ready"
-    sql "$1" -c checkpoint
-    bench cancel without "$1" "$here/contenders/scylla/single.sql" 8 -T "$seconds"
-    record cancel without
-    put_back "$1" top_up 0 "$ready"
-    helper "$bin/psql" -Xq -d "$1" -c "call cancel_all('bench')"
-    canceller=$!
-    bench cancel meanwhile "$1" "$here/contenders/scylla/single.sql" 8 -T "$seconds"
-    record cancel meanwhile
-    [[ -n $smoke ]] || kill -0 "$canceller" 2>/dev/null || die "there were not enough tasks to cancel"
-    end_helpers
-  done
-  round=
-  note "While leases went on for $((rounds * seconds)) s, $((before - $(sql "$1" -c "$count"))) waiting tasks of their queue were cancelled."
+  put_back "$1" top_up 0 "$ready"
+  sql "$1" -c checkpoint
+  bench cancel without "$1" "$here/contenders/scylla/single.sql" 8 -T "$seconds"
+  record cancel without
+  put_back "$1" top_up 0 "$ready"
+  helper "$bin/psql" -Xq -d "$1" -c "call cancel_all('bench')"
+  bench cancel meanwhile "$1" "$here/contenders/scylla/single.sql" 8 -T "$seconds"
+  record cancel meanwhile
+  end_helpers
+  note "While leases went on for $seconds s, $((before - $(sql "$1" -c "$count"))) waiting tasks of their queue were cancelled."
 }
 
 # Finished tasks are too old from now on. Returns when the first is gone.

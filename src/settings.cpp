@@ -62,7 +62,6 @@ extern "C" bool check_code_version(char **value, void **, GucSource) {
 
 constexpr int k_max_seconds = static_cast<int>(model::k_max_timeout / model::k_second); // as of tasks
 
-// Limits of definitions and runs of workflows.
 void define_workflow_limits() {
     struct Limit {
         const char *name;
@@ -80,31 +79,44 @@ void define_workflow_limits() {
                 &max_foreach_concurrency, 10'000},
           Limit{"scylla.max_loop_iterations", "Maximum number of iterations of a loop in a workflow.",
                 &max_loop_iterations, model::workflow::k_most_loop_iterations},
-          Limit{"scylla.max_run_params", "Maximum number of parameters that a run of a workflow is given.",
-                &max_run_params, 10'000},
-          Limit{"scylla.max_run_leaves",
-                "Number of steps in the loops of a run from which on no more iterations begin.", &max_run_leaves,
-                INT_MAX},
+          Limit{"scylla.max_run_params", "Maximum number of parameters passed to a run of a workflow.", &max_run_params,
+                10'000},
+          Limit{"scylla.max_run_leaves", "Number of steps in the loops of a run at which no more iterations begin.",
+                &max_run_leaves, INT_MAX},
           Limit{"scylla.max_step_retries", "Maximum number of retries of a step, for each class of failures.",
                 &max_step_retries, 1'000'000},
           Limit{"scylla.max_retry_wait", "Longest wait before a step of a workflow is tried again.", &max_retry_wait,
                 k_max_seconds, GUC_UNIT_S},
-          Limit{"scylla.max_workflow_timeout", "Longest timeout of a workflow or a step, and longest time of a Sleep.",
-                &max_workflow_timeout, k_max_seconds, GUC_UNIT_S},
+          Limit{"scylla.max_workflow_timeout",
+                "Longest timeout of a workflow or a step, and longest duration of a Sleep.", &max_workflow_timeout,
+                k_max_seconds, GUC_UNIT_S},
           Limit{"scylla.max_definition_size", "Maximum size of the text of a definition of a workflow.",
                 &max_definition_size, model::k_max_value_bytes / 1024, GUC_UNIT_KB}})
         DefineCustomIntVariable(limit.name, limit.what, nullptr, limit.value, *limit.value, 1, limit.most, PGC_SUSET,
                                 limit.unit, nullptr, nullptr, nullptr);
 }
-} // namespace
 
-void define() {
+void define_processes() {
     DefineCustomBoolVariable("scylla.monitor", "Runs a monitor in every database that has the extension.",
                              "The monitor expires leases, makes delayed tasks ready and removes old tasks.", &monitor,
                              true, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
     DefineCustomIntVariable("scylla.monitor_interval", "Longest time that a monitor sleeps between two rounds.",
                             nullptr, &monitor_interval, 1000, 10, 3'600'000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr,
                             nullptr);
+    DefineCustomEnumVariable("scylla.schedules", "Selects what runs the schedules of recurring tasks.",
+                             "The monitor where it runs, else pg_cron; pg_cron; another scheduler that calls "
+                             "scylla.run_schedules(); or nothing.",
+                             &schedules, static_cast<int>(Schedules::automatic), k_schedules, PGC_SUSET, 0, nullptr,
+                             nullptr, nullptr);
+    DefineCustomIntVariable("scylla.max_server_workers", "Maximum number of processes that run the handlers of queues.",
+                            "Each takes one of max_worker_processes while there is work. 0: handlers run only by "
+                            "scylla.work().",
+                            &max_server_workers, 2, 0, shmem::k_max_workers, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+}
+
+void define_tasks() {
+    DefineCustomBoolVariable("scylla.auto_create_queues", "Creates a queue when the first task is submitted to it.",
+                             nullptr, &auto_create_queues, true, PGC_SUSET, 0, nullptr, nullptr, nullptr);
     DefineCustomIntVariable("scylla.default_timeout",
                             "Duration of a lease when neither the worker nor the queue sets one.", nullptr,
                             &default_timeout, 10'000, 1, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
@@ -112,39 +124,36 @@ void define() {
         "scylla.default_max_attempts",
         "Number of failures that abort a task when neither its submit nor its queue sets one; -1: no bound.", nullptr,
         &default_max_attempts, 25, -1, INT_MAX, PGC_USERSET, 0, check_max_attempts, nullptr, nullptr);
+    DefineCustomStringVariable("scylla.code_version", "Code that the session's worker runs, such as a commit.",
+                               "It is stored with each lease, and shown in the history of the task.", &code_version, "",
+                               PGC_USERSET, 0, check_code_version, nullptr, nullptr);
+}
+
+void define_retentions() {
     DefineCustomIntVariable("scylla.retention",
                             "How long finished tasks are kept, unless their queue sets its own value.", nullptr,
                             &retention, 7 * 86'400, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
     DefineCustomIntVariable("scylla.event_retention", "How long events are kept.", nullptr, &event_retention, 86'400, 0,
                             INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
     DefineCustomIntVariable(
-        "scylla.signal_retention", "Sets how long signals are kept, and callbacks that have ended or expired.", nullptr,
+        "scylla.signal_retention", "How long signals are kept, and callbacks that have ended or expired.", nullptr,
         &signal_retention, 7 * 86'400, 60, INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
-    DefineCustomBoolVariable("scylla.auto_create_queues", "Creates a queue when the first task is submitted to it.",
-                             nullptr, &auto_create_queues, true, PGC_SUSET, 0, nullptr, nullptr, nullptr);
-    DefineCustomEnumVariable("scylla.schedules", "Selects what runs the schedules of recurring tasks.",
-                             "The monitor where it runs, else pg_cron; pg_cron; another scheduler that calls "
-                             "scylla.run_schedules(); or nothing.",
-                             &schedules, static_cast<int>(Schedules::automatic), k_schedules, PGC_SUSET, 0, nullptr,
-                             nullptr, nullptr);
+}
+
+void define_sizes() {
     DefineCustomIntVariable("scylla.max_value_size",
                             "Maximum size of the text of a spec, a result and other JSON values.", nullptr,
                             &max_value_size, 64 * 1024, 1, model::k_max_value_bytes / 1024, PGC_SUSET, GUC_UNIT_KB,
                             nullptr, nullptr, nullptr);
-    DefineCustomIntVariable("scylla.max_result_size", "Size of the tasks at which a call returns no more of them.",
+    DefineCustomIntVariable("scylla.max_result_size", "Total size of tasks at which a call returns no more of them.",
                             "A lease then returns fewer tasks than requested, and scylla.list_tasks() raises an error.",
                             &max_result_size, 256 * 1024, 1, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB, nullptr, nullptr,
                             nullptr);
-    DefineCustomIntVariable("scylla.max_server_workers", "Maximum number of processes that call handlers of queues.",
-                            "Each takes one of max_worker_processes while there is work. 0: handlers run only by "
-                            "scylla.work().",
-                            &max_server_workers, 2, 0, shmem::k_max_workers, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
-    define_workflow_limits();
-    DefineCustomStringVariable("scylla.code_version", "Code that the session's worker runs, such as a commit.",
-                               "It is stored with each lease, and shown in the history of the task.", &code_version, "",
-                               PGC_USERSET, 0, check_code_version, nullptr, nullptr);
-    // Shared memory is sized when it is created. Without preloading these settings have no effect, but may be in the
-    // configuration file.
+}
+
+// Shared memory is sized when it is created. Without preloading these settings have no effect, but may be in the
+// configuration file.
+void define_shared_memory() {
     const GucContext fixed = process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP;
     DefineCustomIntVariable("scylla.max_queues", "Maximum number of queues tracked in shared memory.",
                             "More queues work, but are slower under long transactions.", &max_queues, 1024, 16,
@@ -157,6 +166,17 @@ void define() {
         "With more databases, the monitors take turns. Each monitor takes one of max_worker_processes, "
         "and so does the launcher.",
         &max_monitors, 4, 1, shmem::k_max_monitors, fixed, 0, nullptr, nullptr, nullptr);
+}
+
+} // namespace
+
+void define() {
+    define_processes();
+    define_tasks();
+    define_retentions();
+    define_sizes();
+    define_workflow_limits();
+    define_shared_memory();
     MarkGUCPrefixReserved("scylla");
 }
 

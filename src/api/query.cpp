@@ -42,59 +42,66 @@ void put_listed(Rows &rows, Store &store, const Task &task, int64 before) {
     put_task(rows, store, task, Show::all);
 }
 
-// The tasks of one table or, without a status, all: newest first.
+// The table with the tasks in this status; of tasks in any status, and of ready ones, the table of all tasks.
+TableId table_of(std::optional<Status> status) {
+    switch (status.value_or(Status::ready)) {
+    case Status::ready:
+        return TableId::spec;
+    case Status::running:
+        return TableId::lease;
+    case Status::waiting:
+        return TableId::waiting;
+    default:
+        return TableId::outcome;
+    }
+}
+
+bool wants_queue(Store &store, const Filter &filter, int32 queue) {
+    return (!filter.queue || *filter.queue == queue) && rights::may(store, queue, model::Privilege::view);
+}
+
+// The task of a row; nothing if the filter does not want it.
+template <typename Row>
+std::optional<Task> select_task(Store &store, const Filter &filter, const Row &row, const text *owner) {
+    if (!owned(filter, owner) || !wants_queue(store, filter, row.queue))
+        return std::nullopt;
+    const auto spec = find_spec(store, row.id, store::With::spec);
+    return spec ? std::optional(task_of(*spec, row)) : std::nullopt;
+}
+
+// The same for the row at which a scan of the table stands.
+std::optional<Task> select_task(Store &store, const Filter &filter, TableId table, const store::Scan &scan) {
+    switch (table) {
+    case TableId::lease: {
+        const auto row = lease_row(scan);
+        return select_task(store, filter, row, row.owner);
+    }
+    case TableId::waiting:
+        return select_task(store, filter, waiting_row(scan), nullptr);
+    case TableId::outcome: {
+        const auto row = outcome_row(scan);
+        return row.status == filter.status ? select_task(store, filter, row, row.owner) : std::nullopt;
+    }
+    default:
+        break;
+    }
+    const auto spec = spec_row(scan, store::With::spec);
+    auto task = wants_queue(store, filter, spec.queue) ? find_task(store, spec) : std::nullopt;
+    if (task && !owned(filter, task->owner))
+        task.reset();
+    return task;
+}
+
+// The tasks of one table or, without a status, all: newest first. Not for ready tasks: list_ready() lists those.
 void list_newest_first(Store &store, const Filter &filter, Rows &rows) {
-    const Status wanted =
-        filter.status.value_or(Status::ready); // ready stands for any: list_ready() does the ready ones
-    const TableId table = wanted == Status::ready     ? TableId::spec
-                          : wanted == Status::running ? TableId::lease
-                          : wanted == Status::waiting ? TableId::waiting
-                                                      : TableId::outcome;
+    const TableId table = table_of(filter.status);
     store::Scan scan = scan_by_id(store, table, BackwardScanDirection);
     const RowMemory memory = begin_row_memory();
-    for (int32 found = 0; found < filter.max_tasks && next(scan); reset(memory)) {
-        std::optional<Task> task;
-        const auto wanted_queue = [&](int32 queue) {
-            return (!filter.queue || *filter.queue == queue) && rights::may(store, queue, model::Privilege::view);
-        };
-        const auto complete = [&](int64 id, int32 queue, const auto &row) {
-            if (!wanted_queue(queue))
-                return;
-            if (const auto spec = find_spec(store, id, store::With::spec))
-                task = task_of(*spec, row);
-        };
-        switch (table) {
-        case TableId::lease: {
-            const auto row = lease_row(scan);
-            if (owned(filter, row.owner))
-                complete(row.id, row.queue, row);
-            break;
-        }
-        case TableId::waiting: {
-            const auto row = waiting_row(scan);
-            if (owned(filter, nullptr))
-                complete(row.id, row.queue, row);
-            break;
-        }
-        case TableId::outcome: {
-            const auto row = outcome_row(scan);
-            if (row.status == wanted && owned(filter, row.owner))
-                complete(row.id, row.queue, row);
-            break;
-        }
-        default: {
-            const auto spec = spec_row(scan, store::With::spec);
-            if (wanted_queue(spec.queue))
-                task = find_task(store, spec);
-            if (task && !owned(filter, task->owner))
-                task.reset();
-        }
-        }
-        if (task) {
+    for (int32 found = 0; found < filter.max_tasks && next(scan); reset(memory))
+        if (const auto task = select_task(store, filter, table, scan)) {
             put_listed(rows, store, *task, found);
             found++;
         }
-    }
     end(memory);
     end(scan);
 }

@@ -311,35 +311,41 @@ void revoke_run(const text *job, const text *role) {
                   parameters, SPI_OK_UPDATE);
 }
 
+namespace {
+
+struct ClosureRow {
+    int64 id;
+    const text *name;
+    const char *owner;
+    text *queue;
+    Jsonb *settings;
+    Jsonb *needs;
+    ArrayType *runners;
+    std::optional<TimestampTz> last_plan;
+};
+
+// $1: the name of a job type; $2: a variant.
+constexpr const char *k_closure =
+    "with recursive closure (name) as (select $1 union select n.value operator(pg_catalog.->>) 'job' from closure c "
+    "join scylla.job_definition d on d.name operator(pg_catalog.=) c.name "
+    "cross join lateral pg_catalog.jsonb_array_elements(d.needs) n) "
+    "select d.id, d.name, d.owner::pg_catalog.text, d.queue, d.settings, d.needs, d.runners, "
+    "(select r.created from scylla.job_run r "
+    "join scylla.task_plan p on p.id operator(pg_catalog.=) r.plan where r.job operator(pg_catalog.=) d.id "
+    "and r.variant operator(pg_catalog.=) $2 and p.finished is not null and not p.cancelled and not p.failed "
+    "order by r.created desc limit 1) "
+    "from closure c join scylla.job_definition d on d.name operator(pg_catalog.=) c.name "
+    "order by d.name operator(pg_catalog.<>) $1, d.name";
+
+} // namespace
+
 std::span<const Type> read_closure(const text *job, const text *variant) {
     Parameters parameters;
     parameters.add(job).add(variant != nullptr ? variant : cstring_to_text(""));
-    struct Row {
-        int64 id;
-        const text *name;
-        const char *owner;
-        text *queue;
-        Jsonb *settings;
-        Jsonb *needs;
-        ArrayType *runners;
-        std::optional<TimestampTz> last_plan;
-    };
-    const auto rows = store::select<Row>(
-        &closure_statement,
-        "with recursive closure (name) as (select $1 union select n.value operator(pg_catalog.->>) 'job' from closure "
-        "c "
-        "join scylla.job_definition d on d.name operator(pg_catalog.=) c.name "
-        "cross join lateral pg_catalog.jsonb_array_elements(d.needs) n) "
-        "select d.id, d.name, d.owner::pg_catalog.text, d.queue, d.settings, d.needs, d.runners, "
-        "(select r.created from scylla.job_run r "
-        "join scylla.task_plan p on p.id operator(pg_catalog.=) r.plan where r.job operator(pg_catalog.=) d.id "
-        "and r.variant operator(pg_catalog.=) $2 and p.finished is not null and not p.cancelled and not p.failed "
-        "order by r.created desc limit 1) "
-        "from closure c join scylla.job_definition d on d.name operator(pg_catalog.=) c.name "
-        "order by d.name operator(pg_catalog.<>) $1, d.name",
-        parameters, SPI_OK_SELECT, [](uint64 row) {
+    const auto rows =
+        store::select<ClosureRow>(&closure_statement, k_closure, parameters, SPI_OK_SELECT, [](uint64 row) {
             store::Columns columns(row);
-            Row read{};
+            ClosureRow read{};
             read.id = columns.next_int64();
             read.name = columns.next_text();
             read.owner = columns.next_string();
@@ -352,14 +358,14 @@ std::span<const Type> read_closure(const text *job, const text *variant) {
         });
     const auto types = allocate<Type>(rows.size());
     for (std::size_t i = 0; i < rows.size(); i++)
-        types[i] = {rows[i].id,
-                    rows[i].name,
-                    rows[i].owner,
-                    rows[i].queue,
-                    read_settings(rows[i].settings),
-                    read_needs(rows[i].needs),
-                    rows[i].runners,
-                    rows[i].last_plan.value_or(model::k_never)};
+        types[i] = {.id = rows[i].id,
+                    .name = rows[i].name,
+                    .owner = rows[i].owner,
+                    .queue = rows[i].queue,
+                    .settings = read_settings(rows[i].settings),
+                    .needs = read_needs(rows[i].needs),
+                    .runners = rows[i].runners,
+                    .last_plan = rows[i].last_plan.value_or(model::k_never)};
     return types;
 }
 

@@ -3,7 +3,7 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "store/spi_rows.h"
-#include "task/gates.h"
+#include "task/makers.h"
 
 namespace scylla::job {
 

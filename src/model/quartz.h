@@ -11,11 +11,13 @@ namespace quartz_detail {
 
 using cron_detail::Bounds;
 inline constexpr Bounds k_second{0, 59};
-inline constexpr Bounds k_minute{0, 59, nullptr, 0, true};
-inline constexpr Bounds k_hour{0, 23, nullptr, 0, true};
-inline constexpr Bounds k_day{1, 31, nullptr, 0, true};
-inline constexpr Bounds k_month{1, 12, cron_detail::k_months.data(), 12, true};
-inline constexpr Bounds k_weekday{1, 7, cron_detail::k_weekdays.data(), 7, true};
+inline constexpr Bounds k_minute{.low = 0, .high = 59, .steps_to_end = true};
+inline constexpr Bounds k_hour{.low = 0, .high = 23, .steps_to_end = true};
+inline constexpr Bounds k_day{.low = 1, .high = 31, .steps_to_end = true};
+inline constexpr Bounds k_month{
+    .low = 1, .high = 12, .names = cron_detail::k_months.data(), .names_count = 12, .steps_to_end = true};
+inline constexpr Bounds k_weekday{
+    .low = 1, .high = 7, .names = cron_detail::k_weekdays.data(), .names_count = 7, .steps_to_end = true};
 
 constexpr std::string_view any(std::string_view field) noexcept { return field == "?" ? "*" : field; }
 

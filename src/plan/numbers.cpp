@@ -38,7 +38,7 @@ WaitNumbers &numbers_of(const Tally &tally, int32 queue) {
     bool found = false;
     auto *numbers = static_cast<WaitNumbers *>(hash_search(tally.queues, &queue, HASH_ENTER, &found));
     if (!found)
-        *numbers = {queue, 0, 0, 0, 0, 0, 0};
+        *numbers = {.queue = queue};
     return *numbers;
 }
 

@@ -8,12 +8,12 @@ namespace scylla {
 // A queue in the view scylla.stat_waiting: how many of its tasks wait for what.
 struct WaitNumbers {
     int32 queue;
-    int64 callbacks;
-    int64 checks;
-    int64 pools;
-    int64 signals;
-    int64 deferred;
-    int64 asked; // checks that the queue is to answer
+    int64 callbacks = 0;
+    int64 checks = 0;
+    int64 pools = 0;
+    int64 signals = 0;
+    int64 deferred = 0;
+    int64 asked = 0; // checks that the queue is to answer
 };
 // Of all queues that have any, by number. The caller decides who may see which queue. Reads only conditions that have
 // not ended, the gates on them, their tasks, and the lines of pools. But it reads all waiting tasks if that is faster.

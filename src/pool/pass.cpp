@@ -11,6 +11,7 @@
 #include "task/duty.h"
 #include "task/gates.h"
 #include "task/line.h"
+#include "task/makers.h"
 
 namespace scylla {
 

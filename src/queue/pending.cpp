@@ -294,7 +294,7 @@ void settle_queues(Store &store, Turn &turn) {
 void settle_all_queues(Store &store) {
     const TimestampTz begin = GetCurrentTimestamp();
     for (;;) {
-        Turn turn{.now = GetCurrentTimestamp(), .portion = {PG_INT64_MAX, 0, false}};
+        Turn turn{.now = GetCurrentTimestamp(), .portion = {.limit = PG_INT64_MAX}};
         look_again(store);
         settle_queues(store, turn);
         look_again(store);
@@ -308,7 +308,7 @@ void settle_all_queues(Store &store) {
 void settle_own_queue(Store &store, int32 queue) {
     look_again(store);
     const auto row = read_queue(store, queue);
-    Portion portion{PG_INT64_MAX, 0, false};
+    Portion portion{.limit = PG_INT64_MAX};
     if (!row || row->pending.empty() || prepare_rows(store, {&*row, 1}, Whose::all, portion)[0] ||
         end_pending(store, *row) != store::Taken::ok)
         return;
@@ -346,7 +346,7 @@ Lack lack_of(const store::QueueUse &use, const store::QueueRow &queue) {
 
 void make_up_for(Store &store, const Lack &lack, const store::QueueRow &queue) {
     if (lack.permits || lack.keys) {
-        Portion portion{PG_INT64_MAX, 0, false};
+        Portion portion{.limit = PG_INT64_MAX};
         (void)prepare_rows(store, {&queue, 1}, Whose::own, portion);
     }
     if (lack.running)

@@ -55,7 +55,7 @@ TimestampTz next_time(const Duty &duty, const Appointment &appointment) {
 }
 
 void run_registered(const Duty &duty, Appointment &appointment) {
-    Turn turn{.now = GetCurrentTimestamp(), .portion = {duty.limit, 0, false}};
+    Turn turn{.now = GetCurrentTimestamp(), .portion = {.limit = duty.limit}};
     if (turn.now < next_time(duty, appointment))
         return;
     if (duty.timer)
@@ -87,11 +87,11 @@ void purge_portion() {
     const TimestampTz now = GetCurrentTimestamp();
     if (now < purge_walk.at)
         return;
-    Portion portion{k_purge_portion, 0, false};
+    Portion portion{.limit = k_purge_portion};
     int64 newest = 0;
     in_transaction("purging old tasks", [&](store::Store &store) {
         if (purge_walk.after == 0) {
-            Portion plans{k_portion, 0, false};
+            Portion plans{.limit = k_portion};
             purge_old_plans(store, now, &plans);
             if (plans.done > 0)
                 refresh(store);

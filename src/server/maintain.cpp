@@ -314,7 +314,7 @@ constexpr int64 k_no_limit = PG_INT64_MAX;
 int64 fulfil(Store &store, const Duty &duty, TimestampTz now) {
     if (duty.restart != nullptr)
         duty.restart();
-    Turn turn{.now = now, .portion = {k_no_limit, 0, false}};
+    Turn turn{.now = now, .portion = {.limit = k_no_limit}};
     CommandCounterIncrement(); // two duties may change the same row
     refresh(store);
     duty.work(store, turn);
@@ -324,14 +324,14 @@ int64 fulfil(Store &store, const Duty &duty, TimestampTz now) {
 } // namespace
 
 int64 reset_expired(Store &store) {
-    Turn turn{.now = GetCurrentTimestamp(), .portion = {k_no_limit, 0, false}};
+    Turn turn{.now = GetCurrentTimestamp(), .portion = {.limit = k_no_limit}};
     end_expired_leases(store, turn);
     return turn.portion.done;
 }
 
 int64 purge(Store &store, TimestampTz now) {
     // Plans first: their tasks are removed after them.
-    Portion plans{k_no_limit, 0, false};
+    Portion plans{.limit = k_no_limit};
     purge_old_plans(store, now, &plans);
     if (plans.done > 0)
         refresh(store);

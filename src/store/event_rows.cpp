@@ -4,17 +4,17 @@ namespace scylla::store {
 
 EventRow event_row(const Scan &scan) {
     using namespace event_col;
-    return {DatumGetInt64(get(scan, position)),
-            DatumGetInt64(get(scan, id)),
-            DatumGetTimestampTz(get(scan, event_col::time)),
-            DatumGetInt32(get(scan, queue)),
-            DatumGetInt32(get(scan, attempt)),
-            DatumGetInt32(get(scan, failures)),
-            status_of(get(scan, event_col::status)),
-            get_name(scan, event_col::queue_name),
-            get_name(scan, rn),
-            get_name(scan, worker),
-            scan.slot->tts_tid};
+    return {.position = DatumGetInt64(get(scan, position)),
+            .id = DatumGetInt64(get(scan, id)),
+            .time = DatumGetTimestampTz(get(scan, event_col::time)),
+            .queue = DatumGetInt32(get(scan, queue)),
+            .attempt = DatumGetInt32(get(scan, attempt)),
+            .failures = DatumGetInt32(get(scan, failures)),
+            .status = status_of(get(scan, event_col::status)),
+            .queue_name = get_name(scan, event_col::queue_name),
+            .rn = get_name(scan, rn),
+            .worker = get_name(scan, worker),
+            .tid = scan.slot->tts_tid};
 }
 
 Scan scan_events_at(Store &store, int64 position, int64 after) {

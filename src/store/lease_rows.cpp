@@ -12,18 +12,18 @@ namespace scylla::store {
 LeaseRow lease_row(const Scan &scan) {
     using namespace lease_col;
     slot_getallattrs(scan.slot);
-    return {DatumGetInt64(get(scan, id)),
-            DatumGetTimestampTz(get(scan, deadline)),
-            DatumGetTimestampTz(get(scan, leased)),
-            DatumGetTimestampTz(get(scan, updated)),
-            DatumGetInt64(get(scan, timeout)),
-            DatumGetInt32(get(scan, queue)),
-            DatumGetFloat4(get(scan, progress)),
-            get_name(scan, owner),
-            get_carry(scan, attempt, failures, history, errors),
-            get_name(scan, permit),
-            get_id(scan, run_timeout),
-            scan.slot->tts_tid};
+    return {.id = DatumGetInt64(get(scan, id)),
+            .deadline = DatumGetTimestampTz(get(scan, deadline)),
+            .leased = DatumGetTimestampTz(get(scan, leased)),
+            .updated = DatumGetTimestampTz(get(scan, updated)),
+            .timeout = DatumGetInt64(get(scan, timeout)),
+            .queue = DatumGetInt32(get(scan, queue)),
+            .progress = DatumGetFloat4(get(scan, progress)),
+            .owner = get_name(scan, owner),
+            .carry = get_carry(scan, attempt, failures, history, errors),
+            .permit = get_name(scan, permit),
+            .run_timeout = get_id(scan, run_timeout),
+            .tid = scan.slot->tts_tid};
 }
 
 std::optional<LeaseRow> find_lease(Store &store, int64 id) {

@@ -23,14 +23,14 @@ PlanMaker get_maker(const Scan &scan) {
 
 GateRow gate_row(const Scan &scan) {
     using namespace gate_col;
-    return {DatumGetInt64(get(scan, task)),
-            DatumGetInt64(get(scan, provider)),
-            DatumGetInt32(get(scan, ord)),
-            static_cast<GateKind>(DatumGetChar(get(scan, kind))),
-            static_cast<OnFailure>(DatumGetChar(get(scan, on_failure))),
-            gate_limit(scan),
-            get_id(scan, every),
-            scan.slot->tts_tid};
+    return {.task = DatumGetInt64(get(scan, task)),
+            .provider = DatumGetInt64(get(scan, provider)),
+            .ord = DatumGetInt32(get(scan, ord)),
+            .kind = static_cast<GateKind>(DatumGetChar(get(scan, kind))),
+            .on_failure = static_cast<OnFailure>(DatumGetChar(get(scan, on_failure))),
+            .limit = gate_limit(scan),
+            .every = get_id(scan, every),
+            .tid = scan.slot->tts_tid};
 }
 
 GateHead gate_head(const Scan &scan) {
@@ -39,14 +39,14 @@ GateHead gate_head(const Scan &scan) {
 
 PlanRow plan_row(const Scan &scan) {
     using namespace plan_col;
-    return {DatumGetInt64(get(scan, id)),
-            get_time(scan, opened),
-            get_time(scan, finished),
-            DatumGetBool(get(scan, cancelled)),
-            DatumGetBool(get(scan, failed)),
-            pstrdup(NameStr(*DatumGetName(get(scan, owner)))),
-            get_name(scan, name),
-            get_maker(scan)};
+    return {.id = DatumGetInt64(get(scan, id)),
+            .opened = get_time(scan, opened),
+            .finished = get_time(scan, finished),
+            .cancelled = DatumGetBool(get(scan, cancelled)),
+            .failed = DatumGetBool(get(scan, failed)),
+            .owner = pstrdup(NameStr(*DatumGetName(get(scan, owner)))),
+            .name = get_name(scan, name),
+            .maker = get_maker(scan)};
 }
 
 std::optional<PlanRow> find_plan(Store &store, const text *name) {

@@ -84,14 +84,14 @@ std::optional<PlanRow> hold_plan(const text *name, Hold how) {
     if (SPI_processed > 0) {
         bool null = false;
         MemoryContext spi = MemoryContextSwitchTo(caller);
-        row = PlanRow{DatumGetInt64(result(1, &null)),
-                      result_time(2),
-                      result_time(3),
-                      DatumGetBool(result(4, &null)),
-                      DatumGetBool(result(5, &null)),
-                      pstrdup(NameStr(*DatumGetName(result(6, &null)))),
-                      DatumGetTextPCopy(result(7, &null)),
-                      PlanMaker::caller};
+        row = PlanRow{.id = DatumGetInt64(result(1, &null)),
+                      .opened = result_time(2),
+                      .finished = result_time(3),
+                      .cancelled = DatumGetBool(result(4, &null)),
+                      .failed = DatumGetBool(result(5, &null)),
+                      .owner = pstrdup(NameStr(*DatumGetName(result(6, &null)))),
+                      .name = DatumGetTextPCopy(result(7, &null)),
+                      .maker = PlanMaker::caller};
         const Datum maker = result(8, &null);
         row->maker = null ? PlanMaker::caller : static_cast<PlanMaker>(DatumGetChar(maker));
         MemoryContextSwitchTo(spi);

@@ -176,7 +176,13 @@ auto look_at(Store &store, TableId table, const std::optional<ItemPointerData> &
     if (!tid)
         return row;
     TupleTableSlot *slot = slot_of(store, table);
-    const Scan here{nullptr, nullptr, slot, ForwardScanDirection, CurrentMemoryContext, true, 0};
+    const Scan here{.by_index = nullptr,
+                    .whole = nullptr,
+                    .slot = slot,
+                    .direction = ForwardScanDirection,
+                    .context = CurrentMemoryContext,
+                    .prunes = true,
+                    .dead = 0};
     if (fetch(store[table], *tid, store.snapshot, slot) && is_it(here))
         row = read(here);
     ExecClearTuple(slot);

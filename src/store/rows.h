@@ -245,7 +245,7 @@ struct GateRow {
     ItemPointerData tid = {};
 };
 
-// The maker of a plan, which is called for its completed tasks (task/gates.h).
+// The maker of a plan, which is called for its completed tasks (task/makers.h).
 enum class PlanMaker : char { caller = 0, job = 'j', workflow = 'w' };
 
 struct PlanRow {

@@ -6,13 +6,13 @@ namespace scylla::store {
 namespace {
 
 Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t matches, ScanDirection direction) {
-    return {compat::index_beginscan(table.rel, index_of(table, index), snapshot, static_cast<int>(matches)),
-            nullptr,
-            MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple),
-            direction,
-            CurrentMemoryContext,
-            table.id == TableId::queue || table.id == TableId::plan,
-            0};
+    return {.by_index = compat::index_beginscan(table.rel, index_of(table, index), snapshot, static_cast<int>(matches)),
+            .whole = nullptr,
+            .slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple),
+            .direction = direction,
+            .context = CurrentMemoryContext,
+            .prunes = table.id == TableId::queue || table.id == TableId::plan,
+            .dead = 0};
 }
 
 } // namespace
@@ -61,13 +61,13 @@ Datum entry_column(const Scan &scan, int column) {
 }
 
 Scan begin_whole(Table &table, Snapshot snapshot) {
-    return {nullptr,
-            table_beginscan(table.rel, snapshot, 0, nullptr),
-            MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple),
-            ForwardScanDirection,
-            CurrentMemoryContext,
-            true,
-            0};
+    return {.by_index = nullptr,
+            .whole = table_beginscan(table.rel, snapshot, 0, nullptr),
+            .slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple),
+            .direction = ForwardScanDirection,
+            .context = CurrentMemoryContext,
+            .prunes = true,
+            .dead = 0};
 }
 
 namespace {

@@ -161,7 +161,14 @@ void note_use(Store &store, const QueueRow &queue, Use use) {
         while (known != end && known->queue != queue.id)
             known++;
     if (known == end) {
-        store.uses.add({queue.id, queue.name, {}, true, true, true, true}, store.context);
+        store.uses.add({.queue = queue.id,
+                        .name = queue.name,
+                        .use = {},
+                        .had_permits = true,
+                        .had_max_running = true,
+                        .had_max_depth = true,
+                        .had_keys = true},
+                       store.context);
         known = &store.uses.last();
     }
     known->use[static_cast<std::size_t>(use)] = true;

@@ -9,24 +9,24 @@ namespace scylla::store {
 
 SpecRow spec_row(const Scan &scan, With with) {
     slot_getallattrs(scan.slot);
-    return {DatumGetInt64(get(scan, spec_col::id)),
-            DatumGetTimestampTz(get(scan, spec_col::created)),
-            DatumGetInt32(get(scan, spec_col::queue)),
-            DatumGetInt16(get(scan, spec_col::priority)),
-            get_name(scan, spec_col::rn),
-            with == With::spec ? get_jsonb(scan, spec_col::spec) : nullptr,
-            get_time(scan, spec_col::not_before),
-            get_int(scan, spec_col::max_attempts),
-            get_int(scan, spec_col::gates),
-            get_id(scan, spec_col::plan),
-            get_jsonb(scan, spec_col::retry),
-            get_name(scan, spec_col::dedup_key),
-            get_name(scan, spec_col::key),
-            get_jsonb(scan, spec_col::needs),
-            get_id(scan, spec_col::runtime),
-            !is_null(scan, spec_col::is_check) && DatumGetBool(get(scan, spec_col::is_check)),
-            get_id(scan, spec_col::run_timeout),
-            scan.slot->tts_tid};
+    return {.id = DatumGetInt64(get(scan, spec_col::id)),
+            .created = DatumGetTimestampTz(get(scan, spec_col::created)),
+            .queue = DatumGetInt32(get(scan, spec_col::queue)),
+            .priority = DatumGetInt16(get(scan, spec_col::priority)),
+            .rn = get_name(scan, spec_col::rn),
+            .spec = with == With::spec ? get_jsonb(scan, spec_col::spec) : nullptr,
+            .not_before = get_time(scan, spec_col::not_before),
+            .max_attempts = get_int(scan, spec_col::max_attempts),
+            .gates = get_int(scan, spec_col::gates),
+            .plan = get_id(scan, spec_col::plan),
+            .retry = get_jsonb(scan, spec_col::retry),
+            .dedup_key = get_name(scan, spec_col::dedup_key),
+            .key = get_name(scan, spec_col::key),
+            .needs = get_jsonb(scan, spec_col::needs),
+            .runtime = get_id(scan, spec_col::runtime),
+            .is_check = !is_null(scan, spec_col::is_check) && DatumGetBool(get(scan, spec_col::is_check)),
+            .run_timeout = get_id(scan, spec_col::run_timeout),
+            .tid = scan.slot->tts_tid};
 }
 
 namespace {
@@ -42,42 +42,42 @@ bool is_untouched(const Scan &scan) {
 ReadyRow ready_row(const Scan &scan) {
     using namespace ready_col;
     slot_getallattrs(scan.slot);
-    return {DatumGetInt64(get(scan, id)),
-            DatumGetTimestampTz(get(scan, updated)),
-            DatumGetInt32(get(scan, queue)),
-            DatumGetInt16(get(scan, priority)),
-            get_carry(scan, attempt, failures, history, errors),
-            get_name(scan, ready_col::key),
-            scan.slot->tts_tid,
-            is_untouched(scan)};
+    return {.id = DatumGetInt64(get(scan, id)),
+            .updated = DatumGetTimestampTz(get(scan, updated)),
+            .queue = DatumGetInt32(get(scan, queue)),
+            .priority = DatumGetInt16(get(scan, priority)),
+            .carry = get_carry(scan, attempt, failures, history, errors),
+            .key = get_name(scan, ready_col::key),
+            .tid = scan.slot->tts_tid,
+            .untouched = is_untouched(scan)};
 }
 
 WaitingRow waiting_row(const Scan &scan) {
     using namespace waiting_col;
     slot_getallattrs(scan.slot);
-    return {DatumGetInt64(get(scan, id)),
-            get_time(scan, due),
-            DatumGetTimestampTz(get(scan, updated)),
-            DatumGetInt32(get(scan, queue)),
-            get_carry(scan, attempt, failures, history, errors),
-            !is_null(scan, expiring) && DatumGetBool(get(scan, expiring)),
-            scan.slot->tts_tid};
+    return {.id = DatumGetInt64(get(scan, id)),
+            .due = get_time(scan, due),
+            .updated = DatumGetTimestampTz(get(scan, updated)),
+            .queue = DatumGetInt32(get(scan, queue)),
+            .carry = get_carry(scan, attempt, failures, history, errors),
+            .expiring = !is_null(scan, expiring) && DatumGetBool(get(scan, expiring)),
+            .tid = scan.slot->tts_tid};
 }
 
 OutcomeRow outcome_row(const Scan &scan) {
     using namespace outcome_col;
     slot_getallattrs(scan.slot);
-    return {DatumGetInt64(get(scan, id)),
-            DatumGetTimestampTz(get(scan, finished)),
-            get_time(scan, leased),
-            DatumGetInt32(get(scan, queue)),
-            DatumGetFloat4(get(scan, progress)),
-            status_of(get(scan, outcome_col::status)),
-            get_name(scan, owner),
-            get_carry(scan, attempt, failures, history, errors),
-            get_jsonb(scan, result),
-            get_jsonb(scan, metrics),
-            scan.slot->tts_tid};
+    return {.id = DatumGetInt64(get(scan, id)),
+            .finished = DatumGetTimestampTz(get(scan, finished)),
+            .leased = get_time(scan, leased),
+            .queue = DatumGetInt32(get(scan, queue)),
+            .progress = DatumGetFloat4(get(scan, progress)),
+            .status = status_of(get(scan, outcome_col::status)),
+            .owner = get_name(scan, owner),
+            .carry = get_carry(scan, attempt, failures, history, errors),
+            .result = get_jsonb(scan, result),
+            .metrics = get_jsonb(scan, metrics),
+            .tid = scan.slot->tts_tid};
 }
 
 std::optional<SpecRow> find_spec(Store &store, const text *rn, With with) {

@@ -164,7 +164,7 @@ void remove_all_dropped(Store &store) {
     walk = {};
     walked_to = 0;
     for (bool more = true; more;) {
-        Turn turn{.now = GetCurrentTimestamp(), .portion = {PG_INT64_MAX, 0, false}};
+        Turn turn{.now = GetCurrentTimestamp(), .portion = {.limit = PG_INT64_MAX}};
         CommandCounterIncrement();
         refresh(store);
         remove_portion(store, turn);

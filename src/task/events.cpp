@@ -43,17 +43,17 @@ void record_event(Store &store, const store::SpecRow &spec, model::Status status
     const auto &queue = queue_of(store, spec.queue).row;
     if (!queue || !queue->events)
         return;
-    insert(store, store::EventRow{event_position(),
-                                  store::next_event_id(),
-                                  now,
-                                  spec.queue,
-                                  carry.attempt,
-                                  carry.failures,
-                                  status,
-                                  queue->name,
-                                  spec.rn,
-                                  worker,
-                                  {}});
+    insert(store, store::EventRow{.position = event_position(),
+                                  .id = store::next_event_id(),
+                                  .time = now,
+                                  .queue = spec.queue,
+                                  .attempt = carry.attempt,
+                                  .failures = carry.failures,
+                                  .status = status,
+                                  .queue_name = queue->name,
+                                  .rn = spec.rn,
+                                  .worker = worker,
+                                  .tid = {}});
 }
 
 void notify(Store &store, int32 queue) {

@@ -9,6 +9,7 @@
 #include "task/duty.h"
 #include "task/history.h"
 #include "task/line.h"
+#include "task/makers.h"
 #include "task/rights.h"
 #include "task/task.h"
 
@@ -319,9 +320,9 @@ struct Settling {
     Store &store;
     Dirty *dirty;
     TimestampTz now;
-    int64 budget;   // how many dependants it may still look at
-    int64 waits_on; // the task that was last seen to wait for something else, after all outcomes so far; 0: none
-    bool changed;
+    int64 budget;       // how many dependants it may still look at
+    int64 waits_on = 0; // the task that was last seen to wait for something else, after all outcomes so far; 0: none
+    bool changed = false;
 };
 
 // Looks at the dependants of one provider. False: the budget is used up, and ended->after says how far it got.
@@ -348,58 +349,6 @@ bool settle_dependants(Settling &all, store::Ended *ended, const RowMemory &memo
     return true;
 }
 
-// ---- tasks of plans with a maker -----------------------------------------------------------------------
-
-constinit std::array<CompletionHook, 3> completion_hooks{}; // by place_of(maker)
-constinit std::array<PlacementHook, 3> placement_hooks{};
-
-std::size_t place_of(store::PlanMaker maker) {
-    switch (maker) {
-    case store::PlanMaker::job:
-        return 1;
-    case store::PlanMaker::workflow:
-        return 2;
-    case store::PlanMaker::caller:
-        break;
-    }
-    return 0;
-}
-
-// The maker of a plan never changes, and one backend ends many tasks of one plan.
-struct KnownPlan {
-    Oid tables; // of which installation of the extension
-    int64 id;
-    store::PlanMaker maker;
-};
-constinit std::array<KnownPlan, 64> known_plans{};
-
-store::PlanMaker maker_of(Store &store, int64 id) {
-    KnownPlan &known = known_plans[static_cast<std::size_t>(id) % known_plans.size()];
-    const Oid tables = store::identity();
-    if (known.tables != tables || known.id != id) {
-        const auto plan = find_plan(store, id);
-        if (!plan) // the snapshot is older than the plan; then none of its tasks has been completed
-            return store::PlanMaker::caller;
-        known = {tables, id, plan->maker};
-    }
-    return known.maker;
-}
-
-// In runs of tasks of one plan.
-void tell_makers(Store &store) {
-    const std::span<const store::Ended> all = store.ended.all();
-    for (std::size_t first = 0, end = 0; first < all.size(); first = end) {
-        end = first + 1;
-        while (end < all.size() && all[end].plan == all[first].plan)
-            end++;
-        if (all[first].plan == 0)
-            continue;
-        const CompletionHook hook = completion_hooks[place_of(maker_of(store, all[first].plan))];
-        if (hook != nullptr)
-            hook(all.subspan(first, end - first));
-    }
-}
-
 // What is left stays in store.ended. True: it has changed something.
 bool settle(Store &store, TimestampTz now, int64 budget) {
     if (store.ended.count == 0)
@@ -410,8 +359,8 @@ bool settle(Store &store, TimestampTz now, int64 budget) {
         store.ended.clear();
         return false;
     }
-    tell_makers(store);
-    Settling all{store, begin_dirty(store), now, budget, 0, false};
+    tell_completed(store);
+    Settling all{.store = store, .dirty = begin_dirty(store), .now = now, .budget = budget};
     const RowMemory memory = begin_row_memory();
     std::size_t left = 0;
     for (std::size_t i = 0; i < store.ended.count; i++) {
@@ -613,22 +562,6 @@ void look_at_waiting(Store &store, Turn &turn) {
 }
 
 } // namespace
-
-void register_completion(store::PlanMaker maker, CompletionHook hook) { completion_hooks[place_of(maker)] = hook; }
-void register_placement(store::PlanMaker maker, PlacementHook hook) { placement_hooks[place_of(maker)] = hook; }
-
-void tell_placed(Store &store, std::span<const PlacedTask> tasks) {
-    if (tasks.empty())
-        return;
-    for (std::size_t place = 0; place < placement_hooks.size(); place++) {
-        Growing<PlacedTask> of_maker;
-        for (const PlacedTask &task : tasks)
-            if (placement_hooks[place] != nullptr && place_of(maker_of(store, task.plan)) == place)
-                of_maker.add(task);
-        if (of_maker.count > 0)
-            placement_hooks[place](of_maker.all());
-    }
-}
 
 void register_gate_duty() {
     register_duty({.activity = "looking for open gates",

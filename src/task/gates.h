@@ -65,21 +65,6 @@ bool recheck(store::Store &store, int64 id, TimestampTz now);
 // When the library is loaded: the walk through the tasks that wait for gates.
 void register_gate_duty();
 
-// For the makers of plans: called in the transaction that ends tasks of one of their plans, with those tasks, before
-// their dependants are looked at.
-using CompletionHook = void (*)(std::span<const store::Ended> tasks);
-void register_completion(store::PlanMaker maker, CompletionHook hook);
-
-// The same for tasks of their plans that got their permits from pools (pool/pass.h): in the transaction that places
-// them.
-struct PlacedTask {
-    int64 id;
-    int64 plan;
-};
-using PlacementHook = void (*)(std::span<const PlacedTask> tasks);
-void register_placement(store::PlanMaker maker, PlacementHook hook);
-void tell_placed(store::Store &store, std::span<const PlacedTask> tasks);
-
 // Whether a live task depends on this one, or another transaction is submitting one that does. outside: tasks of that
 // queue do not count.
 bool has_live_dependants(store::Store &store, int64 id, std::optional<int32> outside = std::nullopt);

@@ -8,8 +8,8 @@ namespace scylla {
 // The most that one call does. It sets `more` if it stopped there.
 struct Portion {
     int64 limit;
-    int64 done;
-    bool more;
+    int64 done = 0;
+    bool more = false;
 };
 
 } // namespace scylla

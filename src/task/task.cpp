@@ -8,22 +8,42 @@ using model::Status;
 using store::Store;
 
 Task task_of(const store::SpecRow &spec_row, const store::ReadyRow &row) {
-    return {spec_row, Status::ready, row.updated, 0, nullptr, {}, {}, {}, row.carry, nullptr, nullptr, row.tid};
+    return {.spec = spec_row, .status = Status::ready, .updated = row.updated, .carry = row.carry, .tid = row.tid};
 }
 
 Task task_of(const store::SpecRow &spec_row, const store::LeaseRow &row) {
-    return {spec_row, Status::running, row.updated, row.progress, row.owner, row.deadline,         row.leased,
-            {},       row.carry,       nullptr,     nullptr,      row.tid,   row.permit != nullptr};
+    return {.spec = spec_row,
+            .status = Status::running,
+            .updated = row.updated,
+            .progress = row.progress,
+            .owner = row.owner,
+            .deadline = row.deadline,
+            .leased = row.leased,
+            .carry = row.carry,
+            .tid = row.tid,
+            .limited = row.permit != nullptr};
 }
 
 Task task_of(const store::SpecRow &spec_row, const store::WaitingRow &row) {
-    const auto due = waits_for_gates(row) ? std::nullopt : row.due;
-    return {spec_row, Status::waiting, row.updated, 0, nullptr, {}, {}, due, row.carry, nullptr, nullptr, row.tid};
+    return {.spec = spec_row,
+            .status = Status::waiting,
+            .updated = row.updated,
+            .due = waits_for_gates(row) ? std::nullopt : row.due,
+            .carry = row.carry,
+            .tid = row.tid};
 }
 
 Task task_of(const store::SpecRow &spec_row, const store::OutcomeRow &row) {
-    return {spec_row,   row.status, row.finished, row.progress, row.owner,   {},
-            row.leased, {},         row.carry,    row.result,   row.metrics, row.tid};
+    return {.spec = spec_row,
+            .status = row.status,
+            .updated = row.finished,
+            .progress = row.progress,
+            .owner = row.owner,
+            .leased = row.leased,
+            .carry = row.carry,
+            .result = row.result,
+            .metrics = row.metrics,
+            .tid = row.tid};
 }
 
 std::optional<Task> find_task(Store &store, const store::SpecRow &spec_row) {

@@ -9,14 +9,14 @@ struct Task {
     store::SpecRow spec;
     model::Status status;
     TimestampTz updated;
-    float4 progress;
-    text *owner;
-    std::optional<TimestampTz> deadline;
-    std::optional<TimestampTz> leased; // when the assignment began that is not in the history yet
-    std::optional<TimestampTz> due;    // while it waits
+    float4 progress = 0;
+    text *owner = nullptr;
+    std::optional<TimestampTz> deadline = {};
+    std::optional<TimestampTz> leased = {}; // when the assignment began that is not in the history yet
+    std::optional<TimestampTz> due = {};    // while it waits
     store::Carry carry;
-    Jsonb *result;
-    Jsonb *metrics;
+    Jsonb *result = nullptr;
+    Jsonb *metrics = nullptr;
     ItemPointerData tid;  // of the row that tells where it is
     bool limited = false; // it runs, with a permit
 };

@@ -2,7 +2,7 @@
 #include "pg/json.h"
 #include "shmem/pending.h"
 #include "store/spi_arrays.h"
-#include "task/gates.h"
+#include "task/makers.h"
 #include "workflow/backfills.h"
 #include "workflow/texts.h"
 

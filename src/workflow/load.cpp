@@ -236,9 +236,14 @@ void put_event(std::span<Root> roots, const EventRow &row, Items *items) {
     if (kind == "next" || kind == "unpaused")
         root.is_next = true;
     if (kind == "unpaused" || kind == "released")
-        items->let_go.add({root.id, row.kind, row.scope, row.step, 0, row.data});
+        items->let_go.add({.root = root.id, .kind = row.kind, .scope = row.scope, .step = row.step, .data = row.data});
     if (kind == "child" || kind == "signals" || kind == "wait" || kind == "backfill")
-        items->left.add({root.id, row.kind, row.scope, row.step, row.attempt, row.data});
+        items->left.add({.root = root.id,
+                         .kind = row.kind,
+                         .scope = row.scope,
+                         .step = row.step,
+                         .attempt = row.attempt,
+                         .data = row.data});
     const auto *known =
         std::find_if(k_kinds.begin(), k_kinds.end(), [&](const KindWord &of) { return of.word == kind; });
     if (known != k_kinds.end())

@@ -109,11 +109,18 @@ std::string print_year(std::int64_t year, int count) {
     return count == 2 ? padded(std::llabs(year) % 100, 2) : padded(year, count);
 }
 
-std::string print_part(Context &context, const Date &date, const Part &part) {
-    const auto get = [&](Field field) { return get_field(context, date, field); };
-    const std::int64_t year = get(Field::year);
+std::string print_month(int month, int count) {
+    return count <= 2 ? padded(month, count) : std::string(month_name(month).substr(0, count == 3 ? 3 : 9));
+}
+
+std::string print_weekday(int weekday, int count) {
+    const auto name = day_name(weekday);
+    return std::string(count <= 3 ? name.substr(0, 3) : name);
+}
+
+// The letters of a year; nothing for other letters.
+std::optional<std::string> print_of_year(std::int64_t year, const Part &part) {
     const std::int64_t of_era = year > 0 ? year : 1 - year;
-    const std::int64_t hour = get(Field::hour);
     switch (part.letter) {
     case 'G':
         return year > 0 ? "AD" : "BC";
@@ -123,19 +130,14 @@ std::string print_part(Context &context, const Date &date, const Part &part) {
         return print_year(of_era, part.count);
     case 'y':
         return print_year(year, part.count);
-    case 'x':
-        return print_year(get(Field::week_year), part.count);
-    case 'w':
-        return padded(get(Field::week), part.count);
-    case 'D':
-        return padded(get(Field::day_of_year), part.count);
-    case 'M': {
-        const auto month = static_cast<int>(get(Field::month));
-        return part.count <= 2 ? padded(month, part.count)
-                               : std::string(month_name(month).substr(0, part.count == 3 ? 3 : 9));
+    default:
+        return std::nullopt;
     }
-    case 'd':
-        return padded(get(Field::day_of_month), part.count);
+}
+
+// The letters of an hour; nothing for other letters.
+std::optional<std::string> print_of_hour(std::int64_t hour, const Part &part) {
+    switch (part.letter) {
     case 'a':
         return hour < 12 ? "AM" : "PM";
     case 'K':
@@ -146,22 +148,41 @@ std::string print_part(Context &context, const Date &date, const Part &part) {
         return padded((hour + 23) % 24 + 1, part.count);
     case 'H':
         return padded(hour, part.count);
+    default:
+        return std::nullopt;
+    }
+}
+
+std::string print_part(Context &context, const Date &date, const Part &part) {
+    const auto get = [&](Field field) { return get_field(context, date, field); };
+    if (auto printed = print_of_year(get(Field::year), part))
+        return *printed;
+    if (auto printed = print_of_hour(get(Field::hour), part))
+        return *printed;
+    switch (part.letter) {
+    case 'x':
+        return print_year(get(Field::week_year), part.count);
+    case 'w':
+        return padded(get(Field::week), part.count);
+    case 'D':
+        return padded(get(Field::day_of_year), part.count);
+    case 'M':
+        return print_month(static_cast<int>(get(Field::month)), part.count);
+    case 'd':
+        return padded(get(Field::day_of_month), part.count);
     case 'm':
         return padded(get(Field::minute), part.count);
     case 's':
         return padded(get(Field::second), part.count);
     case 'S':
         return print_fraction(get(Field::milli), part.count);
-    case 'E': {
-        const auto name = day_name(static_cast<int>(get(Field::day_of_week)));
-        return std::string(part.count <= 3 ? name.substr(0, 3) : name);
-    }
+    case 'E':
+        return print_weekday(static_cast<int>(get(Field::day_of_week)), part.count);
     case 'e':
         return padded(get(Field::day_of_week), part.count);
     default:
-        break;
+        return print_zone(context, date, part.count);
     }
-    return print_zone(context, date, part.count);
 }
 
 // Reads a date from a text, part by part of a pattern.
@@ -272,7 +293,15 @@ private:
     }
 
     void read_part(const Part &part, bool exact) {
-        const int digits = exact ? part.count : std::max(part.count, 2);
+        if (!read_of_day(part, exact) && !read_of_time(part, exact))
+            fail(FaultKind::value, std::string("the letter \"") + part.letter + "\" is not supported for reading");
+    }
+
+    static int digits_of(const Part &part, bool exact) { return exact ? part.count : std::max(part.count, 2); }
+
+    // False: it is not a letter of a day.
+    bool read_of_day(const Part &part, bool exact) {
+        const int digits = digits_of(part, exact);
         switch (part.letter) {
         case 'y':
         case 'Y':
@@ -293,6 +322,22 @@ private:
         case 'd':
             day_ = read_between(digits, 1, 31);
             break;
+        case 'E':
+            read_name(7, day_name);
+            break;
+        case 'e':
+            weekday_ = read_between(digits, 1, 7);
+            break;
+        default:
+            return false;
+        }
+        return true;
+    }
+
+    // False: it is not a letter of a time of day.
+    bool read_of_time(const Part &part, bool exact) {
+        const int digits = digits_of(part, exact);
+        switch (part.letter) {
         case 'a':
             afternoon_ = read_name(2, [](int i) { return std::string_view(i == 1 ? "AM " : "PM ").substr(0, 2); }) == 2;
             break;
@@ -317,18 +362,13 @@ private:
         case 'S':
             read_fraction(part, exact);
             break;
-        case 'E':
-            read_name(7, day_name);
-            break;
-        case 'e':
-            weekday_ = read_between(digits, 1, 7);
-            break;
         case 'Z':
             read_zone();
             break;
         default:
-            fail(FaultKind::value, std::string("the letter \"") + part.letter + "\" is not supported for reading");
+            return false;
         }
+        return true;
     }
 
     Value build() {

@@ -28,7 +28,12 @@ private:
     void collect(LiveScope &scope, LiveStep &step) {
         const bool same_params = step.is_stored && step.now.params.data() == step.params_before.data();
         step.place = memory_.steps.size();
-        memory_.steps.push_back({scope.now.id, step.is_new, step.new_attempt, same_params, step.now, step.before});
+        memory_.steps.push_back({.scope = scope.now.id,
+                                 .is_new = step.is_new,
+                                 .new_attempt = step.new_attempt,
+                                 .same_params = same_params,
+                                 .step = step.now,
+                                 .before = step.before});
         if (step.rolls_up)
             memory_.rollups.emplace(step.place, std::move(*step.rollup));
         if (step.forgets)
@@ -45,8 +50,15 @@ private:
         if (!step.wants_work)
             return;
         if (step.node->kind == StepKind::subworkflow)
-            memory_.children.push_back({scope.now.id, step.node->id, step.now.attempt, step.target, step.version,
-                                        step.request, step.node->sync, step.instance, step.below});
+            memory_.children.push_back({.scope = scope.now.id,
+                                        .step = step.node->id,
+                                        .attempt = step.now.attempt,
+                                        .workflow = step.target,
+                                        .version = step.version,
+                                        .params = step.request,
+                                        .sync = step.node->sync,
+                                        .instance = step.instance,
+                                        .below = step.below});
         else
             collect_task(scope, step);
     }
@@ -62,8 +74,13 @@ private:
             if (in->loop->rolls_up)
                 memory_.beginners.back().loops.push_back(in->loop->place);
         }
-        memory_.tasks.push_back({scope.now.id, step.node->id, step.target, state_.keep(spec_of(scope, step)),
-                                 state_.definition.priority, step.needs, at_once});
+        memory_.tasks.push_back({.scope = scope.now.id,
+                                 .step = step.node->id,
+                                 .queue = step.target,
+                                 .spec = state_.keep(spec_of(scope, step)),
+                                 .priority = state_.definition.priority,
+                                 .needs = step.needs,
+                                 .at_once = at_once});
     }
 
     std::string spec_of(const LiveScope &scope, const LiveStep &step) const {

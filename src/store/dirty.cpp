@@ -196,12 +196,8 @@ Sight see_line(Dirty *dirty, int64 task) {
 }
 
 Sight see_reservation(Dirty *dirty, int64 task) {
-    const Match match[] = {{1, Int64GetDatum(task), F_INT8EQ}};
-    Scan &scan = start(dirty, own_reservations, TableId::reservation, 0, match);
     ReservationRow row;
-    const Sight sight = step(dirty, scan, &row, reservation_row);
-    release_row(scan);
-    return sight;
+    return see(dirty, own_reservations, TableId::reservation, task, &row, reservation_row);
 }
 
 void walk_reservations(Dirty *dirty, int64 pool) {

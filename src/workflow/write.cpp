@@ -574,37 +574,32 @@ Jsonb *child_data(const Child &child) {
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
+// What the turn wants for an attempt of a step, as an item of the agenda.
+template <typename Wish> Item item_of(const Written &turn, const char *kind, const Wish &wish, Jsonb *data) {
+    return {.root = turn.root->id,
+            .kind = kind,
+            .scope = turn.id_of(wish.scope),
+            .step = to_text(wish.step),
+            .attempt = wish.attempt,
+            .data = data};
+}
+
 void begin_children(std::span<const Written> all) {
     for (const Written &each : all)
         for (const Child &child : each.turn->children)
-            put_on_agenda({.root = each.root->id,
-                           .kind = "child",
-                           .scope = each.id_of(child.scope),
-                           .step = to_text(child.step),
-                           .attempt = child.attempt,
-                           .data = child_data(child)});
+            put_on_agenda(item_of(each, "child", child, child_data(child)));
 }
 
 void announce(std::span<const Written> all) {
     for (const Written &each : all)
         for (const Announcement &announcement : each.turn->announcements)
-            (void)send_signals({.root = each.root->id,
-                                .kind = "signals",
-                                .scope = each.id_of(announcement.scope),
-                                .step = to_text(announcement.step),
-                                .attempt = announcement.attempt,
-                                .data = to_json(announcement.signals)});
+            (void)send_signals(item_of(each, "signals", announcement, to_json(announcement.signals)));
 }
 
 void begin_waits(std::span<const Written> all) {
     for (const Written &each : all)
         for (const Wait &wait : each.turn->waits)
-            (void)wait_for_signals({.root = each.root->id,
-                                    .kind = "wait",
-                                    .scope = each.id_of(wait.scope),
-                                    .step = to_text(wait.step),
-                                    .attempt = wait.attempt,
-                                    .data = to_json(wait.signals)});
+            (void)wait_for_signals(item_of(each, "wait", wait, to_json(wait.signals)));
 }
 
 void begin_iterations_again(std::span<const Written> all) {

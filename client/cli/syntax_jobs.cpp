@@ -11,72 +11,84 @@ public:
     void add_jobs() {
         CLI::App *job = add(m_app, "job", "Define jobs by what must be fresh before they run, and run them.");
         job->require_subcommand(1);
-        {
-            auto [command, file] = add(*job, "define",
-                                       "Define or redefine the jobs of a file: all or none.\n\n"
-                                       "The file is an object, or an array of them, in any order: {\"job\": name, "
-                                       "\"queue\": name, \"settings\": {...}, \"needs\": [...]}, as for "
-                                       "scylla.define_job(). It is YAML if its name ends in .yaml or .yml, JSON if "
-                                       "it ends in .json, else JSON if it begins with { or [.",
-                                       define_jobs);
-            argument(command, "FILE", *file, "The file. \"-\": read standard input.")->required();
-        }
+        add_define(*job);
         add(*job, "list", "Show jobs, and what they need.", list_jobs);
         of_job(*job, "get", "Show a job.", get_job);
-        {
-            auto [command, o] = job_request(*job, "run",
-                                            "Run a job, and before it all that it needs where that is not fresh.\n\n"
-                                            "Prints the name of the plan.",
-                                            run_job);
-            option(command, "--request-id", o->request_id, "ID", "The same again prints the plan of the first call.");
-        }
+        add_run(*job);
         job_request(*job, "explain", "Show what \"job run\" would run and leave out now, and why.", explain_job);
-        {
-            auto [command, o] = add<job_schedule_options>(*job, "schedule",
-                                                          "Create or change a schedule of a job.\n\n"
-                                                          "Prints the first planned time. \"schedule list\" shows it, "
-                                                          "\"schedule remove\" removes it.",
-                                                          set_job_schedule);
-            argument(command, "NAME", o->name, "Name of the schedule.")->required();
-            argument(command, "CRON", o->cron, "The planned times, as for \"schedule set\".")->required();
-            argument(command, "JOB", o->job, "Name of the job.")->required();
-            argument(command, "SETTING", o->settings,
-                     "name=value: the other arguments of scylla.schedule_job(), for example 'ids={[1,7)}' overlap=skip "
-                     "options='{\"prune\": \"chunk\"}'.");
-        }
+        add_schedule(*job);
         of_some_job(*job, "plans", "Show the plans of jobs, newest first.", list_job_plans);
         of_some_job(*job, "freshness", "Show when ids were last brought up to date.", show_job_freshness);
-        {
-            auto [command, o] = add<draw_job_options>(*job, "graph",
-                                                      "Draw a job and all that it needs, with ages, for Graphviz.\n\n"
-                                                      "For example: scylla job graph report | dot -Tsvg",
-                                                      draw_job);
-            argument(command, "JOB", o->job, "Name of the job.")->required();
-            flag(command, "--mermaid", o->mermaid, "Draw a flowchart for Mermaid.");
-        }
-        {
-            auto [command, o] = add<mark_job_options>(
-                *job, "mark-fresh", "Say that ids are fresh, for data that something else has made.", mark_job_fresh);
-            argument(command, "JOB", o->job, "Name of the job.")->required();
-            argument(command, "IDS", o->ids, k_ids)->required();
-            option(command, "--finished", o->finished, "TIME", "As of this time. Default: now.");
-            option(command, "--variant", o->variant, "NAME", "That of the runs. Default: that of runs without one.");
-        }
-        {
-            auto [command, o] = add<forget_job_options>(*job, "forget",
-                                                        "Forget that ids are fresh, for data that is lost or wrong.\n\n"
-                                                        "Prints how many successes that changes.",
-                                                        forget_job_freshness);
-            argument(command, "JOB", o->job, "Name of the job.")->required();
-            argument(command, "IDS", o->ids, "1-6,9, or {[1,7),[9,10)}. Default: all.");
-            option(command, "--variant", o->variant, "NAME", "Only that of this variant. Default: all.");
-        }
+        add_graph(*job);
+        add_mark_fresh(*job);
+        add_forget(*job);
         job_grant(*job, "grant", "Let a role run a job with the rights that its owner has on queues.", grant_job);
         job_grant(*job, "revoke", "Take that back.", revoke_job);
         of_job(*job, "drop", "Drop a job that no other needs. Its plans go on.", drop_job);
     }
 
 private:
+    void add_define(CLI::App &job) {
+        auto [command, file] = add(job, "define",
+                                   "Define or redefine the jobs of a file: all or none.\n\n"
+                                   "The file is an object, or an array of them, in any order: {\"job\": name, "
+                                   "\"queue\": name, \"settings\": {...}, \"needs\": [...]}, as for "
+                                   "scylla.define_job(). It is YAML if its name ends in .yaml or .yml, JSON if "
+                                   "it ends in .json, else JSON if it begins with { or [.",
+                                   define_jobs);
+        argument(command, "FILE", *file, "The file. \"-\": read standard input.")->required();
+    }
+
+    void add_run(CLI::App &job) {
+        auto [command, o] = job_request(job, "run",
+                                        "Run a job, and before it all that it needs where that is not fresh.\n\n"
+                                        "Prints the name of the plan.",
+                                        run_job);
+        option(command, "--request-id", o->request_id, "ID", "The same again prints the plan of the first call.");
+    }
+
+    void add_schedule(CLI::App &job) {
+        auto [command, o] = add<job_schedule_options>(job, "schedule",
+                                                      "Create or change a schedule of a job.\n\n"
+                                                      "Prints the first planned time. \"schedule list\" shows it, "
+                                                      "\"schedule remove\" removes it.",
+                                                      set_job_schedule);
+        argument(command, "NAME", o->name, "Name of the schedule.")->required();
+        argument(command, "CRON", o->cron, "The planned times, as for \"schedule set\".")->required();
+        argument(command, "JOB", o->job, "Name of the job.")->required();
+        argument(command, "SETTING", o->settings,
+                 "name=value: the other arguments of scylla.schedule_job(), for example 'ids={[1,7)}' overlap=skip "
+                 "options='{\"prune\": \"chunk\"}'.");
+    }
+
+    void add_graph(CLI::App &job) {
+        auto [command, o] = add<draw_job_options>(job, "graph",
+                                                  "Draw a job and all that it needs, with ages, for Graphviz.\n\n"
+                                                  "For example: scylla job graph report | dot -Tsvg",
+                                                  draw_job);
+        argument(command, "JOB", o->job, "Name of the job.")->required();
+        flag(command, "--mermaid", o->mermaid, "Draw a flowchart for Mermaid.");
+    }
+
+    void add_mark_fresh(CLI::App &job) {
+        auto [command, o] = add<mark_job_options>(
+            job, "mark-fresh", "Say that ids are fresh, for data that something else has made.", mark_job_fresh);
+        argument(command, "JOB", o->job, "Name of the job.")->required();
+        argument(command, "IDS", o->ids, k_ids)->required();
+        option(command, "--finished", o->finished, "TIME", "As of this time. Default: now.");
+        option(command, "--variant", o->variant, "NAME", "That of the runs. Default: that of runs without one.");
+    }
+
+    void add_forget(CLI::App &job) {
+        auto [command, o] = add<forget_job_options>(job, "forget",
+                                                    "Forget that ids are fresh, for data that is lost or wrong.\n\n"
+                                                    "Prints how many successes that changes.",
+                                                    forget_job_freshness);
+        argument(command, "JOB", o->job, "Name of the job.")->required();
+        argument(command, "IDS", o->ids, "1-6,9, or {[1,7),[9,10)}. Default: all.");
+        option(command, "--variant", o->variant, "NAME", "Only that of this variant. Default: all.");
+    }
+
     std::pair<CLI::App *, run_job_options *> job_request(CLI::App &parent, const char *name, const char *description,
                                                          command_function<run_job_options> function) {
         auto [command, o] = add(parent, name, description, function);

@@ -8,7 +8,7 @@ class queue_syntax : syntax {
 public:
     using syntax::syntax;
 
-    void add_queues() {
+    void add_looks() {
         {
             auto [command, o] = add<watch_options>(
                 m_app, "watch",
@@ -34,25 +34,13 @@ public:
             argument(command, "QUEUE", o->of, "Only these queues.");
             how_to_follow(command, *o);
         }
+    }
+
+    void add_queues() {
         CLI::App *queue = add(m_app, "queue", "Create queues, change their settings, and grant rights on them.");
         queue->require_subcommand(1);
-        {
-            auto [command, o] =
-                add<queue_options>(*queue, "create",
-                                   "Create a queue.\n\n"
-                                   "A queue that does not exist is created by its first task, with default settings.",
-                                   create_queue);
-            argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
-            argument(
-                command, "SETTING", o->settings,
-                "name=value: the arguments of scylla.create_queue(), for example default_timeout=5min retention=1d.");
-        }
-        {
-            auto [command, o] = add<queue_options>(*queue, "set", "Change settings of a queue.", set_queue);
-            argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
-            argument(command, "SETTING", o->settings, "name=value, as for \"create\"; name= sets the default.")
-                ->required();
-        }
+        add_create(*queue);
+        add_set(*queue);
         add(*queue, "list", "Show the queues and their settings.", list_queues);
         one_queue(*queue, "get", "Show the settings of a queue.", get_queue);
         one_queue(*queue, "pause",
@@ -60,15 +48,34 @@ public:
                   "Running tasks continue, and tasks can be submitted.",
                   pause_queue);
         one_queue(*queue, "resume", "End the pause of a queue.", resume_queue);
-        {
-            auto [command, o] = add<drop_queue_options>(*queue, "drop", "Remove a queue.", drop_queue);
-            argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
-            flag(command, "--force", o->force, "Remove its tasks too, whatever their state.");
-        }
+        add_drop(*queue);
         add_grants(*queue);
     }
 
 private:
+    void add_create(CLI::App &queue) {
+        auto [command, o] =
+            add<queue_options>(queue, "create",
+                               "Create a queue.\n\n"
+                               "A queue that does not exist is created by its first task, with default settings.",
+                               create_queue);
+        argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
+        argument(command, "SETTING", o->settings,
+                 "name=value: the arguments of scylla.create_queue(), for example default_timeout=5min retention=1d.");
+    }
+
+    void add_set(CLI::App &queue) {
+        auto [command, o] = add<queue_options>(queue, "set", "Change settings of a queue.", set_queue);
+        argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
+        argument(command, "SETTING", o->settings, "name=value, as for \"create\"; name= sets the default.")->required();
+    }
+
+    void add_drop(CLI::App &queue) {
+        auto [command, o] = add<drop_queue_options>(queue, "drop", "Remove a queue.", drop_queue);
+        argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
+        flag(command, "--force", o->force, "Remove its tasks too, whatever their state.");
+    }
+
     void add_grants(CLI::App &queue) {
         {
             auto [command, o] = add<grant_options>(queue, "grant", "Grant a role a privilege on a queue.", grant_queue);
@@ -113,6 +120,7 @@ private:
 
 void describe_queues(tool &of) {
     queue_syntax own{of};
+    own.add_looks();
     own.add_queues();
 }
 

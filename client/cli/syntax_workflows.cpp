@@ -11,57 +11,12 @@ public:
     void add_workflows() {
         CLI::App *workflow = add(m_app, "workflow", "Keep versions of workflows.");
         workflow->require_subcommand(1);
-        {
-            auto [command, file] =
-                add(*workflow, "validate",
-                    "Show what is wrong with the definition of a workflow.\n\n"
-                    "Prints nothing if it is sound, and a row for each problem if not; then the exit "
-                    "status is 1.",
-                    validate_workflow);
-            argument(command, "FILE", *file, k_definition_file)->required();
-        }
-        {
-            auto [command, o] =
-                add(*workflow, "push", "Make a workflow, or a new version of one.\n\nPrints the number of the version.",
-                    push_workflow);
-            argument(command, "FILE", o->file, k_definition_file)->required();
-            flag(command, "--inactive", o->inactive, "Leave the version that is active as it is.");
-        }
+        add_validate(*workflow);
+        add_push(*workflow);
         add(*workflow, "list", "Show workflows.", list_workflows);
-        {
-            auto [command, one] = add<maybe_text>(
-                *workflow, "stat",
-                "Count runs and steps that have not ended.\n\nWith --json, prints the columns of scylla.stat_workflow.",
-                stat_workflows);
-            argument(command, "WORKFLOW", *one, "Id of the workflow. Default: all.");
-        }
-        {
-            auto [command, o] = add<watch_options>(
-                *workflow, "watch",
-                "Watch workflows, and their runs that have not ended.\n\n"
-                "On a terminal, refreshes a screen until Ctrl-C. Elsewhere, prints a line per workflow and round. With "
-                "--json, prints an object per round: workflows, with the columns of scylla.stat_workflow, and runs.",
-                watch_workflows);
-            argument(command, "WORKFLOW", o->of, "Only these workflows.");
-            how_to_watch(command, *o);
-            command->footer(
-                "Of each workflow up to 20 runs are shown, the oldest first, of its 1000 newest instances; 100 in "
-                "all. Leaves are steps without those that are inside of them; subworkflows that are waited for "
-                "count.\n\n"
-                "Keys: s sorts the workflows by the next column, r reverses the order, / filters workflows and runs "
-                "by the text that follows, p pauses, q quits.");
-        }
-        {
-            auto [command, o] = add<events_options>(
-                *workflow, "events",
-                "Show what has happened to workflows, oldest first: to those whose property \"events\" is on.\n\n"
-                "A line per event: cursor, time, workflow, kind, instance/run, step, attempt, status and version, as "
-                "far "
-                "as they are there. With --json, an object per event.",
-                show_workflow_events);
-            argument(command, "WORKFLOW", o->of, "Only these workflows.");
-            how_to_follow(command, *o);
-        }
+        add_stat(*workflow);
+        add_watch(*workflow);
+        add_events(*workflow);
         of_workflow(*workflow, "versions", "Show the versions of a workflow.", list_workflow_versions);
         workflow_version(*workflow, "show", "Show the definition of a workflow, as \"workflow push\" takes it.",
                          k_any_version, show_workflow);
@@ -73,15 +28,7 @@ public:
         workflow_version(*workflow, "activate", "Make a version the one that is run.",
                          "Its number. Default: the latest.", activate_workflow);
         of_workflow(*workflow, "deactivate", "Leave a workflow without an active version.", deactivate_workflow);
-        {
-            auto [command, o] = add(*workflow, "alter", "Change properties of a workflow.", alter_workflow);
-            argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
-            argument(command, "CHANGE", o->changes,
-                     "name=value: a property, for example run_strategy=first_only step_concurrency=5 tags='[\"a\"]'; "
-                     "add_tag=NAME, delete_tag=NAME, reset_run_strategy_rule=true, reset_workflow_concurrency=true, "
-                     "reset_step_concurrency=true. JSON, or else a text.")
-                ->required();
-        }
+        add_alter(*workflow);
         workflow_grant(*workflow, "grant", "Give a role a privilege on a workflow.", grant_workflow);
         workflow_grant(*workflow, "revoke", "Take a privilege on a workflow back.", revoke_workflow);
         of_workflow(*workflow, "drop", "Drop a workflow with its versions.", drop_workflow);
@@ -94,23 +41,8 @@ public:
                     kill_workflow);
         of_workflow(*workflow, "pause", "Let nothing more of a workflow begin; what runs goes on.", pause_workflow);
         of_workflow(*workflow, "resume", "End \"workflow pause\".", resume_workflow);
-        {
-            auto [command, o] = add(*workflow, "start", "Start an instance of a workflow.", start_workflow);
-            argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
-            option(command, "--params", o->params, "JSON", "An object with its parameters.");
-            option(command, "--version", o->version, "VERSION",
-                   "active, latest, default (the active one, or else the latest) or a number. Default: active.");
-            option(command, "--request-id", o->request_id, "ID", "The same id starts a workflow only once.");
-        }
-        {
-            auto [command, file] =
-                add(*workflow, "start-many",
-                    "Start many instances, all or none.\n\nThe file has an array of requests, for example "
-                    "[{\"workflow\": \"nightly\", \"params\": {\"day\": 3}}]; they may also have "
-                    "version and request_id.",
-                    start_workflows);
-            argument(command, "FILE", *file, k_definition_file)->required();
-        }
+        add_start(*workflow);
+        add_start_many(*workflow);
     }
 
     void add_templates() {
@@ -278,6 +210,131 @@ public:
     }
 
 private:
+    void add_validate(CLI::App &workflow) {
+        auto [command, file] = add(workflow, "validate",
+                                   "Show what is wrong with the definition of a workflow.\n\n"
+                                   "Prints nothing if it is sound, and a row for each problem if not; then the exit "
+                                   "status is 1.",
+                                   validate_workflow);
+        argument(command, "FILE", *file, k_definition_file)->required();
+    }
+
+    void add_push(CLI::App &workflow) {
+        auto [command, o] =
+            add(workflow, "push", "Make a workflow, or a new version of one.\n\nPrints the number of the version.",
+                push_workflow);
+        argument(command, "FILE", o->file, k_definition_file)->required();
+        flag(command, "--inactive", o->inactive, "Leave the version that is active as it is.");
+    }
+
+    void add_stat(CLI::App &workflow) {
+        auto [command, one] = add<maybe_text>(
+            workflow, "stat",
+            "Count runs and steps that have not ended.\n\nWith --json, prints the columns of scylla.stat_workflow.",
+            stat_workflows);
+        argument(command, "WORKFLOW", *one, "Id of the workflow. Default: all.");
+    }
+
+    void add_watch(CLI::App &workflow) {
+        auto [command, o] = add<watch_options>(
+            workflow, "watch",
+            "Watch workflows, and their runs that have not ended.\n\n"
+            "On a terminal, refreshes a screen until Ctrl-C. Elsewhere, prints a line per workflow and round. With "
+            "--json, prints an object per round: workflows, with the columns of scylla.stat_workflow, and runs.",
+            watch_workflows);
+        argument(command, "WORKFLOW", o->of, "Only these workflows.");
+        how_to_watch(command, *o);
+        command->footer(
+            "Of each workflow up to 20 runs are shown, the oldest first, of its 1000 newest instances; 100 in "
+            "all. Leaves are steps without those that are inside of them; subworkflows that are waited for "
+            "count.\n\n"
+            "Keys: s sorts the workflows by the next column, r reverses the order, / filters workflows and runs "
+            "by the text that follows, p pauses, q quits.");
+    }
+
+    void add_events(CLI::App &workflow) {
+        auto [command, o] = add<events_options>(
+            workflow, "events",
+            "Show what has happened to workflows, oldest first: to those whose property \"events\" is on.\n\n"
+            "A line per event: cursor, time, workflow, kind, instance/run, step, attempt, status and version, as "
+            "far "
+            "as they are there. With --json, an object per event.",
+            show_workflow_events);
+        argument(command, "WORKFLOW", o->of, "Only these workflows.");
+        how_to_follow(command, *o);
+    }
+
+    void add_alter(CLI::App &workflow) {
+        auto [command, o] = add(workflow, "alter", "Change properties of a workflow.", alter_workflow);
+        argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
+        argument(command, "CHANGE", o->changes,
+                 "name=value: a property, for example run_strategy=first_only step_concurrency=5 tags='[\"a\"]'; "
+                 "add_tag=NAME, delete_tag=NAME, reset_run_strategy_rule=true, reset_workflow_concurrency=true, "
+                 "reset_step_concurrency=true. JSON, or else a text.")
+            ->required();
+    }
+
+    void add_start(CLI::App &workflow) {
+        auto [command, o] = add(workflow, "start", "Start an instance of a workflow.", start_workflow);
+        argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
+        option(command, "--params", o->params, "JSON", "An object with its parameters.");
+        option(command, "--version", o->version, "VERSION",
+               "active, latest, default (the active one, or else the latest) or a number. Default: active.");
+        option(command, "--request-id", o->request_id, "ID", "The same id starts a workflow only once.");
+    }
+
+    void add_start_many(CLI::App &workflow) {
+        auto [command, file] =
+            add(workflow, "start-many",
+                "Start many instances, all or none.\n\nThe file has an array of requests, for example "
+                "[{\"workflow\": \"nightly\", \"params\": {\"day\": 3}}]; they may also have "
+                "version and request_id.",
+                start_workflows);
+        argument(command, "FILE", *file, k_definition_file)->required();
+    }
+
+    void add_tree(CLI::App &run) {
+        auto [command, o] = add(run, "tree",
+                                "Show an instance with all that is in its loops and subworkflows.\n\n"
+                                "Iterations of a loop that has many are counted.",
+                                show_run_tree);
+        name_run(command, *o);
+        option(command, "--max-iterations", o->max_iterations, "N",
+               "Count the iterations of loops that have more than N. Default: 10.");
+        flag(command, "--failed-first", o->failed_first,
+             "Show what has failed before the rest, and of a loop with many iterations those that have failed.");
+    }
+
+    void add_failed(CLI::App &run) {
+        auto [command, o] = add(run, "failed",
+                                "Show the steps because of which an instance has failed.\n\n"
+                                "Also those in its loops and subworkflows. What failed first comes first.",
+                                show_failed_steps);
+        name_run(command, *o);
+        option(command, "--limit", o->limit, "N", "At most so many. Default: 1000.");
+    }
+
+    void add_timeline(CLI::App &run) {
+        auto [command, o] = add(run, "timeline",
+                                "Show what has happened to an instance and its steps.\n\n"
+                                "Of the run, and of each step, there are the 32 newest events.",
+                                show_run_timeline);
+        name_run(command, *o);
+        option(command, "--step", o->step, "STEP", "Only what has happened to this step.");
+        option(command, "--limit", o->limit, "N", "At most so many events, the newest ones. Default: 1000.");
+    }
+
+    void add_lineage(CLI::App &run) {
+        auto [command, o] =
+            add(run, "lineage",
+                "Draw where the signals of an instance come from and who has used them, for Graphviz.\n\n"
+                "Signals that have started it, that its steps have waited for, and that they have sent.",
+                draw_lineage);
+        name_run(command, *o);
+        option(command, "--max-signals", o->max_signals, "N", "At most so many, the newest ones. Default: 50.");
+        flag(command, "--mermaid", o->mermaid, "Draw a flowchart for Mermaid instead.");
+    }
+
     void of_backfill(CLI::App &parent, const char *name, const char *description,
                      command_function<std::string> function) {
         auto [command, backfill] = add(parent, name, description, function);
@@ -285,51 +342,17 @@ private:
     }
 
     void view_runs(CLI::App &run) {
-        {
-            auto [command, o] = add(run, "tree",
-                                    "Show an instance with all that is in its loops and subworkflows.\n\n"
-                                    "Iterations of a loop that has many are counted.",
-                                    show_run_tree);
-            name_run(command, *o);
-            option(command, "--max-iterations", o->max_iterations, "N",
-                   "Count the iterations of loops that have more than N. Default: 10.");
-            flag(command, "--failed-first", o->failed_first,
-                 "Show what has failed before the rest, and of a loop with many iterations those that have failed.");
-        }
-        {
-            auto [command, o] = add(run, "failed",
-                                    "Show the steps because of which an instance has failed.\n\n"
-                                    "Also those in its loops and subworkflows. What failed first comes first.",
-                                    show_failed_steps);
-            name_run(command, *o);
-            option(command, "--limit", o->limit, "N", "At most so many. Default: 1000.");
-        }
+        add_tree(run);
+        add_failed(run);
         of_run(run, "rollup",
                "Show how many leaf steps of an instance have which status.\n\n"
                "Of those that run, wait or have failed up to ten are named: step[iterations]:attempt.",
                show_run_rollup);
-        {
-            auto [command, o] = add(run, "timeline",
-                                    "Show what has happened to an instance and its steps.\n\n"
-                                    "Of the run, and of each step, there are the 32 newest events.",
-                                    show_run_timeline);
-            name_run(command, *o);
-            option(command, "--step", o->step, "STEP", "Only what has happened to this step.");
-            option(command, "--limit", o->limit, "N", "At most so many events, the newest ones. Default: 1000.");
-        }
+        add_timeline(run);
         of_run(run, "dot", "Draw an instance for Graphviz.\n\nFor example: scylla run dot nightly 7 | dot -Tsvg",
                draw_run_as_dot);
         of_run(run, "mermaid", "Draw an instance as a flowchart for Mermaid.", draw_run_as_mermaid);
-        {
-            auto [command, o] =
-                add(run, "lineage",
-                    "Draw where the signals of an instance come from and who has used them, for Graphviz.\n\n"
-                    "Signals that have started it, that its steps have waited for, and that they have sent.",
-                    draw_lineage);
-            name_run(command, *o);
-            option(command, "--max-signals", o->max_signals, "N", "At most so many, the newest ones. Default: 50.");
-            flag(command, "--mermaid", o->mermaid, "Draw a flowchart for Mermaid instead.");
-        }
+        add_lineage(run);
         auto [command, o] =
             add(run, "gantt", "Draw when the steps of an instance ran, for Mermaid.", draw_run_as_gantt);
         name_run(command, *o);

@@ -368,59 +368,61 @@ constexpr const char *k_run_schedule = R"(
         else (select json_build_object('rn', n.rn) from submitted n) end
         from s)::text, '{"missing": true}'))";
 
-const std::vector<change> &changes() {
-    static const std::vector<change> all{
-        {"cancel", "select json_build_object('rn', t.rn, 'status', t.status) from scylla.cancel($1::jsonb ->> 'rn') t"},
-        {"resubmit",
-         "select json_build_object('rn', t.rn, 'status', t.status) from scylla.resubmit($1::jsonb ->> 'rn') t"},
-        // Previews of the next three, up to a thousand tasks.
-        {"preview_resubmit",
-         PREVIEW "scylla.resubmit_matching($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
-        {"preview_cancel", PREVIEW "scylla.cancel_many($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
-        {"preview_yield", PREVIEW "scylla.yield_many($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
-        {"cancel_all", PORTION "scylla.cancel_many($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
-        {"yield_all", PORTION "scylla.yield_many($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
-        {"resubmit_all",
-         "select json_build_object('done', count(rn), 'problems', '[]'::json, 'next', max(cursor) filter (where rn is "
-         "null)) from scylla.resubmit_matching($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
-        {"run_now",
-         "select json_build_object('rn', t.rn, 'status', t.status) from scylla.reschedule($1::jsonb ->> 'rn') t"},
-        {"priority", "select json_build_object('rn', t.rn, 'priority', t.priority) from "
-                     "scylla.set_priority($1::jsonb ->> 'rn', ($1::jsonb ->> 'priority')::integer) t"},
-        {"pause_queue", "select '{}' from scylla.pause_queue($1::jsonb ->> 'queue')"},
-        {"resume_queue", "select '{}' from scylla.resume_queue($1::jsonb ->> 'queue')"},
-        {"open_plan", "select '{}' from scylla.open_plan($1::jsonb ->> 'plan')"},
-        {"cancel_plan", "select json_build_object('count', scylla.cancel_plan($1::jsonb ->> 'plan'))"},
-        {"rerun_plan", "select json_build_object('plan', scylla.rerun_plan($1::jsonb ->> 'plan', only_failed => "
-                       "coalesce(($1::jsonb ->> 'only_failed')::boolean, false)))"},
-        {"start_workflow", "select json_build_object('instance', s.instance, 'run', s.run, 'status', s.status) from "
-                           "scylla.start_workflow($1::jsonb ->> 'workflow', coalesce($1::jsonb -> 'params', '{}')) s"},
-        {"pause_workflow", "select '{}' from scylla.pause_workflow($1::jsonb ->> 'workflow')"},
-        {"resume_workflow", "select '{}' from scylla.resume_workflow($1::jsonb ->> 'workflow')"},
-        {"set_breakpoint", "select '{}' from scylla.set_breakpoint(" BREAKPOINT ")"},
-        {"drop_breakpoint",
-         "select '{}' from scylla.drop_breakpoint(" BREAKPOINT ", coalesce(($1::jsonb ->> 'resume')::boolean, false))"},
-        {"stop_run", "select '{}' from scylla.stop_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint)"},
-        {"kill_run", "select '{}' from scylla.kill_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint)"},
-        {"restart_run", "select json_build_object('workflow', r.of_workflow, 'instance', r.of_instance, 'run', r.run, "
-                        "'status', r.status) "
-                        "from scylla.restart_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint, "
-                        "$1::jsonb ->> 'policy', alone => " ALONE ") r"},
-        {"stop_step", "select '{}' from scylla.stop_step" STEP},
-        {"kill_step", "select '{}' from scylla.kill_step" STEP},
-        {"skip_step", "select '{}' from scylla.skip_step" STEP},
-        {"restart_step", "select '{}' from scylla.restart_step(" NAME_OF_STEP ", " ALONE ")"},
-        {"pause_step", "select '{}' from scylla.pause_step" STEP},
-        {"resume_step", "select '{}' from scylla.resume_step" STEP},
-        {"activate_workflow",
-         "select '{}' from scylla.activate_workflow($1::jsonb ->> 'workflow', ($1::jsonb ->> 'version')::integer)"},
-        {"drain_pool", "select '{}' from scylla.drain_pool($1::jsonb ->> 'pool')"},
-        {"resume_pool", "select '{}' from scylla.resume_pool($1::jsonb ->> 'pool')"},
-        {"run_schedule", k_run_schedule},
-        {"pause_trigger", "select '{}' from scylla.pause_trigger($1::jsonb ->> 'trigger')"},
-        {"resume_trigger", "select '{}' from scylla.resume_trigger($1::jsonb ->> 'trigger')"},
-    };
-    return all;
-}
+namespace {
+
+constexpr change k_changes[] = {
+    {"cancel", "select json_build_object('rn', t.rn, 'status', t.status) from scylla.cancel($1::jsonb ->> 'rn') t"},
+    {"resubmit", "select json_build_object('rn', t.rn, 'status', t.status) from scylla.resubmit($1::jsonb ->> 'rn') t"},
+    // Previews of the next three, up to a thousand tasks.
+    {"preview_resubmit",
+     PREVIEW "scylla.resubmit_matching($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
+    {"preview_cancel", PREVIEW "scylla.cancel_many($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
+    {"preview_yield", PREVIEW "scylla.yield_many($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
+    {"cancel_all", PORTION "scylla.cancel_many($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
+    {"yield_all", PORTION "scylla.yield_many($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
+    {"resubmit_all",
+     "select json_build_object('done', count(rn), 'problems', '[]'::json, 'next', max(cursor) filter (where rn is "
+     "null)) from scylla.resubmit_matching($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
+    {"run_now",
+     "select json_build_object('rn', t.rn, 'status', t.status) from scylla.reschedule($1::jsonb ->> 'rn') t"},
+    {"priority", "select json_build_object('rn', t.rn, 'priority', t.priority) from "
+                 "scylla.set_priority($1::jsonb ->> 'rn', ($1::jsonb ->> 'priority')::integer) t"},
+    {"pause_queue", "select '{}' from scylla.pause_queue($1::jsonb ->> 'queue')"},
+    {"resume_queue", "select '{}' from scylla.resume_queue($1::jsonb ->> 'queue')"},
+    {"open_plan", "select '{}' from scylla.open_plan($1::jsonb ->> 'plan')"},
+    {"cancel_plan", "select json_build_object('count', scylla.cancel_plan($1::jsonb ->> 'plan'))"},
+    {"rerun_plan", "select json_build_object('plan', scylla.rerun_plan($1::jsonb ->> 'plan', only_failed => "
+                   "coalesce(($1::jsonb ->> 'only_failed')::boolean, false)))"},
+    {"start_workflow", "select json_build_object('instance', s.instance, 'run', s.run, 'status', s.status) from "
+                       "scylla.start_workflow($1::jsonb ->> 'workflow', coalesce($1::jsonb -> 'params', '{}')) s"},
+    {"pause_workflow", "select '{}' from scylla.pause_workflow($1::jsonb ->> 'workflow')"},
+    {"resume_workflow", "select '{}' from scylla.resume_workflow($1::jsonb ->> 'workflow')"},
+    {"set_breakpoint", "select '{}' from scylla.set_breakpoint(" BREAKPOINT ")"},
+    {"drop_breakpoint",
+     "select '{}' from scylla.drop_breakpoint(" BREAKPOINT ", coalesce(($1::jsonb ->> 'resume')::boolean, false))"},
+    {"stop_run", "select '{}' from scylla.stop_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint)"},
+    {"kill_run", "select '{}' from scylla.kill_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint)"},
+    {"restart_run", "select json_build_object('workflow', r.of_workflow, 'instance', r.of_instance, 'run', r.run, "
+                    "'status', r.status) "
+                    "from scylla.restart_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint, "
+                    "$1::jsonb ->> 'policy', alone => " ALONE ") r"},
+    {"stop_step", "select '{}' from scylla.stop_step" STEP},
+    {"kill_step", "select '{}' from scylla.kill_step" STEP},
+    {"skip_step", "select '{}' from scylla.skip_step" STEP},
+    {"restart_step", "select '{}' from scylla.restart_step(" NAME_OF_STEP ", " ALONE ")"},
+    {"pause_step", "select '{}' from scylla.pause_step" STEP},
+    {"resume_step", "select '{}' from scylla.resume_step" STEP},
+    {"activate_workflow",
+     "select '{}' from scylla.activate_workflow($1::jsonb ->> 'workflow', ($1::jsonb ->> 'version')::integer)"},
+    {"drain_pool", "select '{}' from scylla.drain_pool($1::jsonb ->> 'pool')"},
+    {"resume_pool", "select '{}' from scylla.resume_pool($1::jsonb ->> 'pool')"},
+    {"run_schedule", k_run_schedule},
+    {"pause_trigger", "select '{}' from scylla.pause_trigger($1::jsonb ->> 'trigger')"},
+    {"resume_trigger", "select '{}' from scylla.resume_trigger($1::jsonb ->> 'trigger')"},
+};
+
+} // namespace
+
+std::span<const change> changes() { return k_changes; }
 
 } // namespace scylla::cli::console

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,6 @@ struct change {
     const char *name;
     const char *sql;
 };
-[[nodiscard]] const std::vector<change> &changes();
+[[nodiscard]] std::span<const change> changes();
 
 } // namespace scylla::cli::console

@@ -132,49 +132,22 @@ worker_core::report_list worker_core::take_due(steady::time_point now) {
 }
 
 // Returns when a report is due, the worker stops, or there may be tasks to lease.
-// NOLINTNEXTLINE(readability-function-size): everything that may end the wait
 void worker_core::wait_for_work(std::unique_lock<std::mutex> &lock) {
-    for (;;) {
+    while (!m_quit && !m_stopping) {
         const auto now = steady::now();
-        if (m_quit || m_stopping)
-            return;
-
-        std::size_t due = 0;
-        auto next = steady::time_point::max();
-        for (const report &r : m_finished)
-            if (r.not_before <= now)
-                due++;
-            else
-                next = std::min(next, r.not_before);
-
-        if (due > 0) {
-            // A short wait lets more of them share the round trip, if the rest is about to be done.
-            const std::size_t outstanding = m_queued.size() + m_counters.running;
-            const nanoseconds time =
-                linger(outstanding, m_options.concurrency, m_handler_time.value(), m_round_trip.value());
-            if (due < m_options.max_batch && time.count() > 0) {
-                m_notify_at = m_finished.size() + std::min(outstanding, m_options.max_batch - due);
-                m_for_coordinator.wait_for(lock, time,
-                                           [&] { return m_quit || m_stopping || m_finished.size() >= m_notify_at; });
-                m_notify_at = 1;
-            }
-            return;
-        }
+        if (const std::size_t due = count_due(now); due > 0)
+            return wait_for_more(lock, due);
         if (may_lease(now))
             return;
-
+        auto next = next_report();
         if (!m_looking) {
-            m_wait_wanted = true;
-            m_for_waiter.notify_one();
-            if (!m_waiter_works) { // poll
-                const auto poll_at = m_last_pass + backoff(m_fruitless, m_options.poll_min, m_options.poll_max);
-                if (now >= poll_at) {
-                    m_looking = true;
-                    m_counters.polls++;
-                    continue;
-                }
-                next = std::min(next, poll_at);
+            const auto poll_at = request_wait();
+            if (now >= poll_at) {
+                m_looking = true;
+                m_counters.polls++;
+                continue;
             }
+            next = std::min(next, poll_at);
         } else if (room(0) > 0) {
             next = std::min(next, m_capacity_at);
         }
@@ -185,9 +158,40 @@ void worker_core::wait_for_work(std::unique_lock<std::mutex> &lock) {
     }
 }
 
+std::size_t worker_core::count_due(steady::time_point now) const {
+    return static_cast<std::size_t>(
+        std::count_if(m_finished.begin(), m_finished.end(), [&](const report &r) { return r.not_before <= now; }));
+}
+
+// When the next report may be sent; max: there is none.
+steady::time_point worker_core::next_report() const {
+    auto next = steady::time_point::max();
+    for (const report &r : m_finished)
+        next = std::min(next, r.not_before);
+    return next;
+}
+
+// A short wait lets more reports share the round trip, if the rest is about to be done.
+void worker_core::wait_for_more(std::unique_lock<std::mutex> &lock, std::size_t due) {
+    const std::size_t outstanding = m_queued.size() + m_counters.running;
+    const nanoseconds time = linger(outstanding, m_options.concurrency, m_handler_time.value(), m_round_trip.value());
+    if (due >= m_options.max_batch || time.count() <= 0)
+        return;
+    m_notify_at = m_finished.size() + std::min(outstanding, m_options.max_batch - due);
+    m_for_coordinator.wait_for(lock, time, [&] { return m_quit || m_stopping || m_finished.size() >= m_notify_at; });
+    m_notify_at = 1;
+}
+
+// There is nothing to lease: the waiter must wait. Returns when to look for tasks without it; max: it works.
+steady::time_point worker_core::request_wait() {
+    m_wait_wanted = true;
+    m_for_waiter.notify_one();
+    return m_waiter_works ? steady::time_point::max()
+                          : m_last_pass + backoff(m_fruitless, m_options.poll_min, m_options.poll_max);
+}
+
 // Leases from the queues in turn, until there is no more room or all have been tried. The completions of the batch are
 // sent with the first lease, if possible.
-// NOLINTNEXTLINE(readability-function-size): one pass, whose first lease may fail because of the completions
 void worker_core::lease_pass(report_list &batch, std::size_t want) {
     worker_name me;
     {
@@ -196,60 +200,80 @@ void worker_core::lease_pass(report_list &batch, std::size_t want) {
         m_last_pass = steady::now();
         me = *m_name;
     }
-    std::size_t leased = 0;
-    bool exhausted = true;
-    std::vector<report *> completions;
-    for (report &r : batch)
-        if (r.result.what() == outcome::kind::complete && !r.result.metrics() && !r.in_doubt)
-            completions.push_back(&r);
-
-    const std::size_t n = m_options.queues.size();
-    const std::size_t first = m_next_queue++ % n;
+    pass_result pass;
     try {
-        for (std::size_t i = 0; i < n; i++) {
-            if (want == 0) {
-                exhausted = false;
-                break;
-            }
-            const queue_name &queue = m_options.queues[(first + i) % n];
-            const int ask = static_cast<int>(std::min(want, m_options.max_batch));
-            const auto sent = steady::now();
-            std::vector<leased_job> jobs;
-            bool asked = false;
-            if (!completions.empty()) {
-                try {
-                    m_control.call_raw([&](executor &on) {
-                        jobs = complete_and_lease_jobs(on, completions_of(completions), me, queue, ask,
-                                                       m_options.lease_timeout);
-                    });
-                    settle(completions, outcome::kind::complete);
-                    asked = true;
-                } catch (const connection_lost &) {
-                    throw;
-                } catch (const read_only &) {
-                    throw;
-                } catch (
-                    const error &) { // one of them is lost, or the server does not like it: finish() finds out which
-                }
-                completions.clear();
-            }
-            if (!asked)
-                m_control.call_raw(
-                    [&](executor &on) { jobs = lease_jobs(on, queue, me, ask, m_options.lease_timeout); });
-            const std::size_t got = accept(std::move(jobs), sent, false);
-            leased += got;
-            want -= std::min(want, got);
-            if (got == static_cast<std::size_t>(ask))
-                exhausted = false;
-        }
+        pass = lease_in_turn(me, want, completions_in(batch));
     } catch (...) {
         const std::lock_guard lock{m_mutex};
         m_looking = true;
         throw;
     }
     const std::lock_guard lock{m_mutex};
-    m_fruitless = leased > 0 ? 0 : m_fruitless + 1;
-    m_looking = m_looking || !exhausted;
+    m_fruitless = pass.leased > 0 ? 0 : m_fruitless + 1;
+    m_looking = m_looking || !pass.exhausted;
+}
+
+// The reports that can be sent together with a lease.
+std::vector<worker_core::report *> worker_core::completions_in(report_list &batch) {
+    std::vector<report *> completions;
+    for (report &r : batch)
+        if (r.result.what() == outcome::kind::complete && !r.result.metrics() && !r.in_doubt)
+            completions.push_back(&r);
+    return completions;
+}
+
+worker_core::pass_result worker_core::lease_in_turn(const worker_name &me, std::size_t want,
+                                                    std::vector<report *> completions) {
+    pass_result pass;
+    const std::size_t n = m_options.queues.size();
+    const std::size_t first = m_next_queue++ % n;
+    for (std::size_t i = 0; i < n; i++) {
+        if (want == 0) {
+            pass.exhausted = false;
+            break;
+        }
+        const lease_request request{m_options.queues[(first + i) % n], me,
+                                    static_cast<int>(std::min(want, m_options.max_batch))};
+        const auto sent = steady::now();
+        const std::size_t got = accept(lease(request, completions), sent, false);
+        completions.clear();
+        pass.leased += got;
+        want -= std::min(want, got);
+        if (got == static_cast<std::size_t>(request.max_tasks))
+            pass.exhausted = false;
+    }
+    return pass;
+}
+
+std::vector<leased_job> worker_core::lease(const lease_request &request, const std::vector<report *> &completions) {
+    if (!completions.empty())
+        if (auto jobs = complete_and_lease(request, completions))
+            return *std::move(jobs);
+    std::vector<leased_job> jobs;
+    m_control.call_raw([&](executor &on) {
+        jobs = lease_jobs(on, request.queue, request.worker, request.max_tasks, m_options.lease_timeout);
+    });
+    return jobs;
+}
+
+// Nothing: one of the completions is lost, or the server refuses it. finish() finds out which.
+std::optional<std::vector<leased_job>> worker_core::complete_and_lease(const lease_request &request,
+                                                                       const std::vector<report *> &completions) {
+    try {
+        std::vector<leased_job> jobs;
+        m_control.call_raw([&](executor &on) {
+            jobs = complete_and_lease_jobs(on, completions_of(completions), request.worker, request.queue,
+                                           request.max_tasks, m_options.lease_timeout);
+        });
+        settle(completions, outcome::kind::complete);
+        return jobs;
+    } catch (const connection_lost &) {
+        throw;
+    } catch (const read_only &) {
+        throw;
+    } catch (const error &) {
+        return std::nullopt;
+    }
 }
 
 // Takes over new leases.
@@ -324,7 +348,6 @@ void worker_core::adopt() {
 }
 
 // After stop(): no more leases; tasks that have not been started are yielded at once, running ones after the grace.
-// NOLINTNEXTLINE(readability-function-size): one loop until nothing is left to say
 void worker_core::shut_down() {
     log(log_level::info, "stopping", "stopping");
     const auto end = m_stop_at + m_options.stop_grace;
@@ -334,50 +357,57 @@ void worker_core::shut_down() {
             std::unique_lock lock{m_mutex};
             if (m_quit)
                 throw quitting{};
-            while (!m_queued.empty())
-                give_back_queued(job_pointer{m_queued.front()});
-            if (steady::now() >= end)
-                for (const job_pointer &job : m_held)
-                    if (job->phase == job_state::phase::running && !job->gone) {
-                        job->phase = job_state::phase::abandoned;
-                        m_finished.emplace_back(job, outcome::yield());
-                    }
+            give_back(steady::now() >= end);
             const auto now = steady::now();
             batch = take_due(now);
-            if (batch.empty()) {
-                bool waiting = !m_finished.empty(); // for another attempt, or for a handler
-                for (const job_pointer &job : m_held)
-                    waiting = waiting || (job->phase == job_state::phase::running && !job->gone);
-                if (!waiting && !m_adopt)
+            if (batch.empty() && !m_adopt) {
+                if (m_finished.empty() && !is_running())
                     return;
-                if (!m_adopt) {
-                    auto next = now < end ? end : steady::time_point::max();
-                    for (const report &r : m_finished)
-                        next = std::min(next, r.not_before);
-                    m_for_coordinator.wait_until(lock, next);
-                    continue;
-                }
+                m_for_coordinator.wait_until(lock, now < end ? std::min(end, next_report()) : next_report());
+                continue;
             }
         }
-        try {
-            if (m_adopt)
-                adopt();
-            finish(batch);
-        } catch (const connection_lost &) {
-            put_back(batch, true);
-            continue;
-        } catch (const read_only &) {
-            put_back(batch, true);
-            continue;
-        } catch (const error &e) {
-            log(log_level::error, "call-failed", e.message(), nullptr, &e);
-            m_adopt = false;
-        } catch (...) {
-            put_back(batch, true);
-            throw;
-        }
-        put_back(batch, false);
+        report_at_end(batch);
     }
+}
+
+// Yields the tasks that have not been started; all: running ones, too.
+void worker_core::give_back(bool all) {
+    while (!m_queued.empty())
+        give_back_queued(job_pointer{m_queued.front()});
+    if (!all)
+        return;
+    for (const job_pointer &job : m_held)
+        if (job->phase == job_state::phase::running && !job->gone) {
+            job->phase = job_state::phase::abandoned;
+            m_finished.emplace_back(job, outcome::yield());
+        }
+}
+
+// Whether a handler runs whose task is still ours.
+bool worker_core::is_running() const {
+    return std::any_of(m_held.begin(), m_held.end(),
+                       [](const job_pointer &job) { return job->phase == job_state::phase::running && !job->gone; });
+}
+
+// Sends the reports of a worker that stops. Errors do not keep it from stopping.
+void worker_core::report_at_end(report_list &batch) {
+    try {
+        if (m_adopt)
+            adopt();
+        finish(batch);
+    } catch (const connection_lost &) {
+        return put_back(batch, true);
+    } catch (const read_only &) {
+        return put_back(batch, true);
+    } catch (const error &e) {
+        log(log_level::error, "call-failed", e.message(), nullptr, &e);
+        m_adopt = false;
+    } catch (...) {
+        put_back(batch, true);
+        throw;
+    }
+    put_back(batch, false);
 }
 
 } // namespace scylla::detail

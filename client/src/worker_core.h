@@ -53,6 +53,15 @@ private:
         std::size_t attempts = 0;
     };
     using report_list = std::vector<report>;
+    struct lease_request {
+        const queue_name &queue;
+        const worker_name &worker;
+        int max_tasks;
+    };
+    struct pass_result {
+        std::size_t leased = 0;
+        bool exhausted = true; // no queue has more tasks, as far as we know
+    };
     struct told_progress {
         job_pointer job;
         double progress;
@@ -77,14 +86,26 @@ private:
     void coordinate();
     void step();
     void wait_for_work(std::unique_lock<std::mutex> &lock);
+    void wait_for_more(std::unique_lock<std::mutex> &lock, std::size_t due);
+    steady::time_point request_wait();
+    [[nodiscard]] std::size_t count_due(steady::time_point now) const;
+    [[nodiscard]] steady::time_point next_report() const;
     report_list take_due(steady::time_point now);
     [[nodiscard]] std::size_t room(std::size_t about_to_leave) const;
     [[nodiscard]] bool may_lease(steady::time_point now) const;
     void name_oneself();
     void adopt();
     void lease_pass(report_list &batch, std::size_t want);
+    static std::vector<report *> completions_in(report_list &batch);
+    pass_result lease_in_turn(const worker_name &me, std::size_t want, std::vector<report *> completions);
+    std::vector<leased_job> lease(const lease_request &request, const std::vector<report *> &completions);
+    std::optional<std::vector<leased_job>> complete_and_lease(const lease_request &request,
+                                                              const std::vector<report *> &completions);
     std::size_t accept(std::vector<leased_job> leased, steady::time_point sent, bool adopted);
     void shut_down();
+    void give_back(bool all);
+    [[nodiscard]] bool is_running() const;
+    void report_at_end(report_list &batch);
 
     // finish.cpp: reports of how tasks ended
     static std::vector<completion> completions_of(const std::vector<report *> &reports);
@@ -110,7 +131,20 @@ private:
                   steady::time_point sent);
 
     // waiter.cpp: sleeping while there is nothing to lease
+    struct wait_result {
+        bool found = false;   // there is something to lease
+        bool works = true;    // the server can be waited on
+        bool refused = false; // the server does not let this worker wait
+    };
+    // Times in a row that a wait returned at once, and nothing could be leased.
+    struct quick_waits {
+        std::size_t count = 0;
+        std::uint64_t leased = 0; // by this worker, before the last wait
+    };
     void wait();
+    bool wait_until_wanted(quick_waits &quick);
+    wait_result wait_once();
+    void note_wait(const wait_result &result);
 
     const worker_options m_options;
     const handler m_handler;

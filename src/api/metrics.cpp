@@ -223,7 +223,7 @@ void write_histograms(StringInfo out, const HistogramFamily &family, Queues queu
 
 void write_monitor(StringInfo out) {
     TimestampTz since = 0;
-    const shmem::MonitorStats stats = shmem::monitor_stats(stat_key(0), &since).value_or(shmem::MonitorStats{});
+    const shmem::MonitorStats stats = shmem::monitor_stats(stat_id(0), &since).value_or(shmem::MonitorStats{});
     begin_family(out, "scylla_monitor_running", "gauge", "Whether a monitor is running in this database.");
     write(out, shmem::monitor_is_running() ? "scylla_monitor_running 1\n" : "scylla_monitor_running 0\n");
     begin_family(out, "scylla_monitor_rounds", "counter", "Transactions of the monitor.");

@@ -109,8 +109,8 @@ void put_head(const Rows &rows, const shmem::HeadStatus &status) {
         if ((status.view.nonempty[p / 64] >> (p % 64) & 1) == 0)
             continue;
         RowValues<5> row;
-        row.add(ObjectIdGetDatum(status.key.file));
-        row.add(Int32GetDatum(status.key.queue));
+        row.add(ObjectIdGetDatum(status.id.file));
+        row.add(Int32GetDatum(status.id.queue));
         row.add(Int32GetDatum(static_cast<int32>(p)));
         row.add(Int64GetDatum(status.view.frontier[p]));
         row.add(CStringGetTextDatum(psprintf("{%s}", returned_of(status, p).data())));
@@ -198,7 +198,7 @@ SCYLLA_FUNCTION(scylla_stat_monitor) {
     using namespace scylla;
     const Rows rows = begin_rows(fcinfo);
     TimestampTz reset = 0;
-    const auto stats = shmem::monitor_stats(stat_key(0), &reset);
+    const auto stats = shmem::monitor_stats(stat_id(0), &reset);
     if (!stats || reset == 0)
         return 0;
     RowValues<11> row;
@@ -283,7 +283,7 @@ SCYLLA_FUNCTION(scylla_heads) {
     shmem::HeadStatus status;
     for (int at = 0; shmem::next_head(&at, &status);) {
         CHECK_FOR_INTERRUPTS();
-        const auto &queue = queue_of(store, status.key.queue).row;
+        const auto &queue = queue_of(store, status.id.queue).row;
         if (queue && rights::may_watch(*queue))
             put_head(rows, status);
     }

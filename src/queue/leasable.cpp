@@ -92,7 +92,7 @@ struct LeasableScan {
     // If keys take turns.
     bool takes_turns;
     Jsonb *weights;
-    shmem::HeadKey head;
+    shmem::HeadId head;
     int32 most;     // so many tasks are still wanted
     int32 granted;  // of the present turn
     Sharer *sharer; // the key that has the turn
@@ -115,7 +115,7 @@ void add_candidate(LeasableScan *scan, Candidates &to, const KeyedPlace &place) 
 }
 
 shmem::GapKey gap_key(const LeasableScan *scan, const text *key) {
-    return {head_key(*scan->store, scan->queue), view(key)};
+    return {head_id(*scan->store, scan->queue), view(key)};
 }
 
 // The dead entries end here. Remembers them as a gap, so that other scans need not walk over them again.
@@ -467,7 +467,7 @@ LeasableScan *begin_leasable(Store &store, const store::QueueRow &queue, KeyRoom
     }
     if (scan->weights != nullptr) {
         scan->takes_turns = true;
-        scan->head = head_key(store, queue.id);
+        scan->head = head_id(store, queue.id);
         scan->most = static_cast<int32>(purpose.most);
         scan->sharers = make_text_table("scylla keys that take turns", sizeof(Sharer), scan->context);
     } else

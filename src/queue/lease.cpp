@@ -228,12 +228,12 @@ void lease_tasks(Store &store, const LeaseRequest &request, const TaskSink &sink
     }
     rights::require(store, *queue, model::Privilege::work);
     if (queue->paused) {
-        shmem::found_empty(stat_key(queue->id)); // waiters are told when the pause ends
+        shmem::found_empty(stat_id(queue->id)); // waiters are told when the pause ends
         return;
     }
     Tokens tokens = begin_tokens(store, *queue);
     if (!take_token(tokens)) {
-        shmem::found_empty(stat_key(queue->id)); // waiters are told of tasks from now on
+        shmem::found_empty(stat_id(queue->id)); // waiters are told of tasks from now on
         return;
     }
     LeaseCall call{.store = store,
@@ -245,7 +245,7 @@ void lease_tasks(Store &store, const LeaseRequest &request, const TaskSink &sink
     const auto nothing = [&] {
         return (has_limits(*queue) ? lease_limited(call, *queue) : lease_some(call, *queue, {})) == 0;
     };
-    if (nothing() && queue->notify && shmem::found_empty(stat_key(queue->id)))
+    if (nothing() && queue->notify && shmem::found_empty(stat_id(queue->id)))
         nothing();
     end_tokens(tokens);
 }

@@ -87,9 +87,9 @@ void begin_rates(int32 queue, Jsonb *rate, Jsonb *rate_per_key) {
     const auto of_queue = rate_of("rate", rate);
     const auto of_keys = rate_of("rate_per_key", rate_per_key);
     if (begin_rate(whole(queue), of_queue) && of_queue)
-        shmem::reset_rate(stat_key(queue), *of_queue);
+        shmem::reset_rate(stat_id(queue), *of_queue);
     if (begin_rate(others(queue), of_keys))
-        shmem::reset_key_rates(stat_key(queue), of_keys);
+        shmem::reset_key_rates(stat_id(queue), of_keys);
 }
 
 // ---- of the queue --------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ Tokens look_at_tokens(const store::QueueRow &queue) {
 bool take_token(Tokens &tokens) {
     if (!tokens.rate || tokens.held)
         return true;
-    tokens.held = shmem::shared != nullptr ? shmem::reserve_token(stat_key(tokens.queue), *tokens.rate)
+    tokens.held = shmem::shared != nullptr ? shmem::reserve_token(stat_id(tokens.queue), *tokens.rate)
                                            : tokens.used < tokens.there;
     return tokens.held;
 }
@@ -143,7 +143,7 @@ std::optional<int64> next_token(const store::QueueRow &queue) {
     if (!rate)
         return std::nullopt;
     if (shmem::shared != nullptr)
-        return shmem::token_time(stat_key(queue.id), *rate, shmem::ahead(queue.id));
+        return shmem::token_time(stat_id(queue.id), *rate, shmem::ahead(queue.id));
     const bool there = model::tokens(*rate, arrival_of(store::find_bucket(whole(queue.id)), *rate), server_time()) > 0;
     return there ? std::nullopt : std::optional(PG_INT64_MAX);
 }
@@ -184,7 +184,7 @@ int64 tokens_of(Tokens &tokens, const text *key, int64 *next) {
     if (!is_limited(tokens, key))
         return PG_INT64_MAX;
     if (shmem::shared != nullptr)
-        return shmem::tokens(stat_key(tokens.queue), view(key), *tokens.key_rate, next);
+        return shmem::tokens(stat_id(tokens.queue), view(key), *tokens.key_rate, next);
     *next = PG_INT64_MAX;
     return model::tokens(*tokens.key_rate, bucket_of(tokens, key).arrival, tokens.now);
 }
@@ -193,7 +193,7 @@ bool take_token(Tokens &tokens, const text *key) {
     if (!is_limited(tokens, key))
         return true;
     if (shmem::shared != nullptr)
-        return shmem::reserve_token(stat_key(tokens.queue), view(key), *tokens.key_rate);
+        return shmem::reserve_token(stat_id(tokens.queue), view(key), *tokens.key_rate);
     KeyBucket &bucket = bucket_of(tokens, key);
     if (model::tokens(*tokens.key_rate, bucket.arrival, tokens.now) < 1)
         return false;
@@ -206,7 +206,7 @@ void return_token(Tokens &tokens, const text *key) {
     if (!is_limited(tokens, key))
         return;
     if (shmem::shared != nullptr) {
-        shmem::release_token(stat_key(tokens.queue), view(key), *tokens.key_rate);
+        shmem::release_token(stat_id(tokens.queue), view(key), *tokens.key_rate);
         return;
     }
     KeyBucket &bucket = bucket_of(tokens, key);
@@ -216,7 +216,7 @@ void return_token(Tokens &tokens, const text *key) {
 void end_tokens(Tokens &tokens) {
     if (shmem::shared != nullptr) {
         if (tokens.held)
-            shmem::release_token(stat_key(tokens.queue), *tokens.rate);
+            shmem::release_token(stat_id(tokens.queue), *tokens.rate);
     } else if (tokens.rate)
         store::put_bucket(whole(tokens.queue),
                           {*tokens.rate, model::take(*tokens.rate, tokens.arrival, tokens.now, tokens.used)});

@@ -77,7 +77,7 @@ struct ReadyScan {
     MemoryContext context; // in which it began
     double aging;
     TimestampTz now;
-    shmem::HeadKey key;
+    shmem::HeadId head;
     bool by_priority;  // false: without heads and without aging, one scan shows everything in order
     int next_priority; // those above have been read
     int count;         // of cursors: with aging one per priority, else the one of the present priority
@@ -98,19 +98,19 @@ bool marked(const shmem::HeadView &view, int priority) {
 //
 // It looks for rows that the head does not know: below the frontiers, and anywhere in a priority that is marked as
 // empty, where one row is enough. It goes from priority to priority in the order of the index.
-bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 interval) {
-    const auto claimed = shmem::claim_step(key, now, interval);
+bool derive(Store &store, const shmem::HeadId &id, TimestampTz now, int64 interval) {
+    const auto claimed = shmem::claim_step(id, now, interval);
     if (!claimed)
         return false;
     shmem::Step at = *claimed;
     auto *view = static_cast<shmem::HeadView *>(palloc(sizeof(shmem::HeadView)));
-    look(key, view);
+    look(id, view);
     refresh(store);
     bool told = false;
     bool to_next = at.from == 0; // the scan looks for the next priority
-    store::Scan scan = scan_ready_index(store, key.queue, at.priority);
+    store::Scan scan = scan_ready_index(store, id.queue, at.priority);
     if (!to_next)
-        restart_ready_index(scan, key.queue, at.priority, at.from);
+        restart_ready_index(scan, id.queue, at.priority, at.from);
     for (int64 entries = k_step_entries - k_probe_entries; entries > 0; entries--) {
         store::ReadyEntry entry{};
         const store::Found found = next_ready_entry(scan, &entry);
@@ -121,7 +121,7 @@ bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 inte
             const bool known =
                 (above && marked(*view, entry.priority)) || covers(view->returned, entry.priority, entry.id);
             if (found == store::Found::row && !known) {
-                shmem::tell(key, entry.priority, entry.id, entry.id);
+                shmem::tell(id, entry.priority, entry.id, entry.id);
                 told = true;
             }
             done = above && (found == store::Found::row || marked(*view, entry.priority));
@@ -131,12 +131,12 @@ bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 inte
         at = {static_cast<int16>(found == store::Found::end && to_next ? -1 : at.priority - 1), 0};
         if (at.priority < 0)
             break;
-        restart_ready_index(scan, key.queue, at.priority);
+        restart_ready_index(scan, id.queue, at.priority);
         to_next = true;
         entries -= k_probe_entries;
     }
     end(scan);
-    advance(key, at);
+    advance(id, at);
     pfree(view);
     return told;
 }
@@ -203,7 +203,8 @@ int next_priority(const ReadyScan *scan) {
 bool begin_cursor(ReadyScan *scan, Cursor *cursor) {
     while ((scan->next_priority = next_priority(scan)) >= 0) {
         const auto priority = static_cast<int16>(scan->next_priority);
-        const auto own = scan->view.valid ? shmem::own_tasks(scan->key.file, scan->key.queue, priority) : std::nullopt;
+        const auto own =
+            scan->view.valid ? shmem::own_tasks(scan->head.file, scan->head.queue, priority) : std::nullopt;
         const bool made = own && (own->new_low != 0 || own->back != nullptr);
         if (!marked(scan->view, priority) && !made)
             continue;
@@ -225,9 +226,9 @@ void open_window(ReadyScan *scan, Cursor *cursor, int64 low) {
     cursor->window_high = rest ? cursor->range_high : low + cursor->window - 1;
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
     if (cursor->has_scan)
-        restart_ready_range(cursor->scan, scan->key.queue, cursor->priority, low, cursor->window_high);
+        restart_ready_range(cursor->scan, scan->head.queue, cursor->priority, low, cursor->window_high);
     else
-        cursor->scan = scan_ready_range(*scan->store, scan->key.queue, cursor->priority, low, cursor->window_high);
+        cursor->scan = scan_ready_range(*scan->store, scan->head.queue, cursor->priority, low, cursor->window_high);
     MemoryContextSwitchTo(caller);
     cursor->has_scan = true;
 }
@@ -306,7 +307,7 @@ void close_cursor(ReadyScan *scan, Cursor *cursor) {
         end(cursor->scan);
     const auto p = static_cast<std::size_t>(cursor->priority);
     if (cursor->last != 0 && scan->view.valid)
-        shmem::note_progress(scan->key.file, scan->key.queue, cursor->priority,
+        shmem::note_progress(scan->head.file, scan->head.queue, cursor->priority,
                              {scan->view.epoch, scan->view.generation, scan->view.told[p],
                               cursor->first_left != 0 ? cursor->first_left : cursor->last + 1});
 }
@@ -379,7 +380,7 @@ bool next_aged(ReadyScan *scan, store::ReadyRow *row) {
     }
     if (best == nullptr)
         return false;
-    const auto found = find_ready(*scan->store, scan->key.queue, best->priority, best->id);
+    const auto found = find_ready(*scan->store, scan->head.queue, best->priority, best->id);
     if (!found)
         elog(ERROR, "ready task " INT64_FORMAT " has vanished from a snapshot", best->id);
     *row = *found;
@@ -390,7 +391,7 @@ bool next_aged(ReadyScan *scan, store::ReadyRow *row) {
 
 } // namespace
 
-shmem::HeadKey head_key(Store &store, int32 queue) {
+shmem::HeadId head_id(Store &store, int32 queue) {
     return {MyDatabaseId, compat::file_number(store[TableId::ready].rel), queue};
 }
 
@@ -400,15 +401,15 @@ ReadyScan *begin_ready(Store &store, int32 queue, double aging, TimestampTz now,
     scan->context = CurrentMemoryContext;
     scan->aging = aging;
     scan->now = now;
-    scan->key = head_key(store, queue);
+    scan->head = head_id(store, queue);
     scan->next_priority = static_cast<int>(shmem::k_priorities);
     scan->last = {nullptr, 0, RowFate::left};
     scan->findings.count = 0;
     scan->findings.pieces = 0;
     scan->view.valid = false;
     if (use == Use::heads) {
-        derive(store, scan->key, now, k_step_interval);
-        look(scan->key, &scan->view); // before the snapshot
+        derive(store, scan->head, now, k_step_interval);
+        look(scan->head, &scan->view); // before the snapshot
         refresh(store);
     }
     if (!scan->view.valid) {
@@ -439,7 +440,7 @@ bool next_ready(ReadyScan *scan, store::ReadyRow *row) {
 void settle(ReadyScan *scan, RowFate fate) { scan->last.fate = fate; }
 
 bool find_overlooked(Store &store, int32 queue) {
-    return derive(store, head_key(store, queue), GetCurrentTimestamp(), k_empty_step_interval);
+    return derive(store, head_id(store, queue), GetCurrentTimestamp(), k_empty_step_interval);
 }
 
 namespace {
@@ -491,7 +492,7 @@ void find_ready_since(Store &store, std::span<ReadySince> queues, TimestampTz no
     const auto other = allocate<ReadySince *>(queues.size());
     std::size_t others = 0;
     for (ReadySince &each : queues)
-        if (use == Use::heads && shmem::has_head(head_key(store, each.queue)))
+        if (use == Use::heads && shmem::has_head(head_id(store, each.queue)))
             each.since = since_by_head(store, each.queue, now);
         else
             other[others++] = &each;
@@ -510,7 +511,7 @@ void end_ready(ReadyScan *scan) {
     settle_last(scan);
     for (int i = 0; i < scan->count; i++)
         close_cursor(scan, &scan->cursor[i]);
-    report(scan->key, scan->view, scan->findings);
+    report(scan->head, scan->view, scan->findings);
     pfree(scan->cursor);
     pfree(scan);
 }

@@ -15,7 +15,7 @@
 
 namespace scylla {
 
-shmem::HeadKey head_key(store::Store &store, int32 queue);
+shmem::HeadId head_id(store::Store &store, int32 queue);
 
 struct ReadyScan;
 

@@ -63,7 +63,7 @@ void run_registered(const Duty &duty, Appointment &appointment) {
     in_transaction(duty.activity, [&](store::Store &store) { duty.work(store, turn); });
     const TimestampTz end = GetCurrentTimestamp();
     if (duty.statistics)
-        shmem::count_round(database_key(), *duty.statistics, turn.portion.done, end - turn.now);
+        shmem::count_round(database_id(), *duty.statistics, turn.portion.done, end - turn.now);
     appointment = model::appoint(
         pace_of(duty),
         {.began = turn.now, .ended = end, .next = turn.next, .done = turn.portion.done, .more = turn.portion.more},
@@ -100,7 +100,7 @@ void purge_portion() {
         newest = store::last_task_id();
     });
     const TimestampTz end = GetCurrentTimestamp();
-    shmem::count_round(database_key(), shmem::Work::purging, portion.done, end - now);
+    shmem::count_round(database_id(), shmem::Work::purging, portion.done, end - now);
     const int64 arrived = purge_walk.last != 0 ? newest - purge_walk.newest : 0;
     const int64 pause = model::pause_after(end - now, portion.limit, arrived, end - purge_walk.last);
     purge_walk.at = end + (portion.more ? pause : Max(interval(), (end - now) * model::k_background_share));
@@ -154,7 +154,7 @@ void signal_finished_plans(store::Store &store) {
 // Notifies listeners of queues that have new tasks to lease.
 void tell_listeners() {
     std::array<int32, 256> queues;
-    const std::size_t count = shmem::take_untold(database_key(), !waiter_look.told_again, queues);
+    const std::size_t count = shmem::take_untold(database_id(), !waiter_look.told_again, queues);
     waiter_look.told_again = true;
     if (count > 0)
         in_transaction("notifying", [&](store::Store &store) {

@@ -32,7 +32,7 @@ namespace {
 // Ends an expired lease: the task runs again, or has failed too often.
 void end_lease(Store &store, const store::SpecRow &spec, const store::LeaseRow &lease, TimestampTz now) {
     store::Carry carry = carry_on(lease, Ending::timeout, now);
-    shmem::count(stat_key(lease.queue), shmem::Count::expired);
+    shmem::count(stat_id(lease.queue), shmem::Count::expired);
     if (spec.max_attempts && carry.failures >= *spec.max_attempts) {
         carry.errors = add_error(carry.errors, make_error("timeout", "the lease expired and no attempts are left"));
         make_final(store, spec, {.status = Status::aborted, .progress = lease.progress, .carry = carry}, now);
@@ -134,7 +134,7 @@ bool remove_task(Store &store, const store::SpecRow &spec, const ItemPointerData
         elog(ERROR, "outcome of task " INT64_FORMAT " was changed while its specification was removed", spec.id);
     remove_gates(store, spec);
     store::remove_memo(store, spec.id);
-    shmem::count(stat_key(spec.queue), shmem::Count::purged);
+    shmem::count(stat_id(spec.queue), shmem::Count::purged);
     return true;
 }
 

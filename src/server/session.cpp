@@ -52,7 +52,7 @@ void override_settings() {
 
 int64 interval() { return static_cast<int64>(settings::monitor_interval) * 1000; }
 
-shmem::StatKey database_key() { return {MyDatabaseId, extension, 0}; }
+shmem::StatId database_id() { return {MyDatabaseId, extension, 0}; }
 
 void begin_session(int32 slot_index) {
     slot = &shmem::shared->slot[slot_index];
@@ -96,7 +96,7 @@ void count_error() {
     MemoryContextSwitchTo(TopMemoryContext);
     const ErrorData *error = CopyErrorData();
     if (OidIsValid(extension))
-        shmem::count_error(database_key(), error->message);
+        shmem::count_error(database_id(), error->message);
 }
 
 } // namespace scylla::monitor

@@ -16,7 +16,7 @@ void begin_process(const char *name, Oid database);
 // Microseconds between two looks that nothing has announced.
 int64 interval();
 // The extension that this database has, as statistics name it. Known after the first transaction.
-shmem::StatKey database_key();
+shmem::StatId database_id();
 
 // A transaction of its own, as the owner of the tables. Exits if the extension has been dropped.
 Identity begin_transaction(const char *activity);

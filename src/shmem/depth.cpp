@@ -55,7 +55,7 @@ template <typename Use> Room with_room(const Wish &wish, bool shares_only, Use u
 } // namespace
 
 Room reserve_room(const Wish &wish, Share share, int64 *taken) {
-    HeldRoom &held = held_room(wish.key); // what may raise comes first
+    HeldRoom &held = held_room(wish.id); // what may raise comes first
     const bool shares_only = !held.any() && !may_hold_another();
     *taken = 0;
     return with_room(wish, shares_only, [&](Depth &depth, int64 room) {
@@ -69,23 +69,23 @@ Room see_room(const Wish &wish, int64 *room) {
     return with_room(wish, false, [room](Depth &, int64 there) { *room = there; });
 }
 
-void release_room(const StatKey &key, Bounded which, int64 room) {
-    HeldRoom &held = held_room(key);
+void release_room(const StatId &id, Bounded which, int64 room) {
+    HeldRoom &held = held_room(id);
     LWLockAcquire(stats->lock, LW_SHARED);
-    StatEntry *entry = find_entry(key); // it is there as long as it has something in flight
+    StatEntry *entry = find_entry(id); // it is there as long as it has something in flight
     SpinLockAcquire(&entry->mutex);
     depth_of(*entry, which).in_flight -= room;
     change(held, which, -room);
     SpinLockRelease(&entry->mutex);
     LWLockRelease(stats->lock);
     if (which == Bounded::running)
-        signal(key.database, key.queue, room); // others may have found none meanwhile
+        signal(id.database, id.queue, room); // others may have found none meanwhile
 }
 
-bool forget_depth(const StatKey &key, Bounded which) noexcept {
+bool forget_depth(const StatId &id, Bounded which) noexcept {
     bool free = true;
     LWLockAcquire(stats->lock, LW_EXCLUSIVE);
-    if (StatEntry *entry = find_entry(key)) {
+    if (StatEntry *entry = find_entry(id)) {
         Depth &depth = depth_of(*entry, which);
         free = depth.in_flight == 0;
         if (free) {
@@ -97,19 +97,19 @@ bool forget_depth(const StatKey &key, Bounded which) noexcept {
     return free;
 }
 
-void count_refused(const StatKey &key, int64 tasks) noexcept {
+void count_refused(const StatId &id, int64 tasks) noexcept {
     if (stats != nullptr)
-        change_entry(key, GetCurrentTimestamp(), [tasks](StatEntry &entry) {
+        change_entry(id, GetCurrentTimestamp(), [tasks](StatEntry &entry) {
             entry.stats.count[static_cast<std::size_t>(Count::refused)] += tasks;
         });
 }
 
-bool reset_depth(const StatKey &key, Bounded which) {
-    const bool brings = noted_without_room(key, which) > 0;
-    const bool shares_only = brings && !held_room(key).any() && !may_hold_another(); // what may raise comes first
+bool reset_depth(const StatId &id, Bounded which) {
+    const bool brings = noted_without_room(id, which) > 0;
+    const bool shares_only = brings && !held_room(id).any() && !may_hold_another(); // what may raise comes first
     const TimestampTz now = GetCurrentTimestamp();
     LWLockAcquire(stats->lock, LW_EXCLUSIVE);
-    StatEntry *entry = brings ? find_or_make_entry(key, now) : find_entry(key);
+    StatEntry *entry = brings ? find_or_make_entry(id, now) : find_entry(id);
     const bool taken = !brings || (entry != nullptr && (!shares_only || is_in_flight(*entry)));
     if (entry != nullptr && taken) {
         depth_of(*entry, which).known = false;
@@ -120,10 +120,10 @@ bool reset_depth(const StatKey &key, Bounded which) {
     return taken;
 }
 
-PreparedDepth prepared_depth(const StatKey &key, Bounded which) noexcept {
+PreparedDepth prepared_depth(const StatId &id, Bounded which) noexcept {
     PreparedDepth prepared{0, 0, 0};
     LWLockAcquire(stats->lock, LW_SHARED);
-    if (StatEntry *entry = find_entry(key)) {
+    if (StatEntry *entry = find_entry(id)) {
         SpinLockAcquire(&entry->mutex);
         const Depth &depth = depth_of(*entry, which);
         prepared = {depth.prepared, depth.doubts, depth.version};
@@ -133,15 +133,15 @@ PreparedDepth prepared_depth(const StatKey &key, Bounded which) noexcept {
     return prepared;
 }
 
-Look look_at_depth(const StatKey &key, Bounded which, Snapshot snapshot, uint64 changes, DepthView *view) noexcept {
+Look look_at_depth(const StatId &id, Bounded which, Snapshot snapshot, uint64 changes, DepthView *view) noexcept {
     Look look = Look::missed;
     LWLockAcquire(stats->lock, LW_EXCLUSIVE); // nothing is added meanwhile
-    const StatEntry *entry = find_entry(key);
+    const StatEntry *entry = find_entry(id);
     if (entry == nullptr)
         look = Look::evicted;
     else if (is_moment_of(snapshot, changes)) {
         look = Look::good;
-        *view = {key, which, number_of(which, entry->stats.place), noted_depth(key, which)};
+        *view = {id, which, number_of(which, entry->stats.place), noted_depth(id, which)};
     }
     LWLockRelease(stats->lock);
     return look;
@@ -150,7 +150,7 @@ Look look_at_depth(const StatKey &key, Bounded which, Snapshot snapshot, uint64 
 void set_depth(const DepthView &view, int64 counted, const PreparedDepth &prepared, bool any_prepared,
                int64 time) noexcept {
     LWLockAcquire(stats->lock, LW_EXCLUSIVE);
-    StatEntry *entry = find_entry(view.key);
+    StatEntry *entry = find_entry(view.id);
     if (entry != nullptr && depth_of(*entry, view.which).version == prepared.version) {
         Depth &depth = depth_of(*entry, view.which);
         if (!depth.known)

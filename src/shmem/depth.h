@@ -59,7 +59,7 @@ enum class Room : std::uint8_t {
 
 // There are free slots while there are fewer tasks than `bound`.
 struct Wish {
-    StatKey key;
+    StatId id;
     Bounded which;
     int64 bound;
     int64 wanted;     // it does not matter whether there are more free slots
@@ -73,16 +73,16 @@ Room reserve_room(const Wish &wish, Share share, int64 *taken);
 // How many slots are free, without reserving any.
 Room see_room(const Wish &wish, int64 *room);
 // Releases slots that this (sub)transaction has reserved and not used.
-void release_room(const StatKey &key, Bounded which, int64 room);
+void release_room(const StatId &id, Bounded which, int64 room);
 // Makes the number unknown: no slot can be reserved until a call has counted. False: open transactions have tasks in
 // flight, so it stays known.
-bool forget_depth(const StatKey &key, Bounded which) noexcept;
+bool forget_depth(const StatId &id, Bounded which) noexcept;
 // Tasks were refused because no slot was free. Counted at once: their transaction will be rolled back.
-void count_refused(const StatKey &key, int64 tasks) noexcept;
+void count_refused(const StatId &id, int64 tasks) noexcept;
 
 // The number has to be counted anew. Reserves slots for the tasks that this transaction has brought without any. False:
 // there is no entry, as for Room::no_entry.
-bool reset_depth(const StatKey &key, Bounded which);
+bool reset_depth(const StatId &id, Bounded which);
 
 // The steps of a count:
 //
@@ -98,9 +98,9 @@ struct PreparedDepth {
     uint64 doubts;
     uint64 version; // of the entry: a later one means that another call has set the depth, with these tasks
 };
-PreparedDepth prepared_depth(const StatKey &key, Bounded which) noexcept;
+PreparedDepth prepared_depth(const StatId &id, Bounded which) noexcept;
 struct DepthView {
-    StatKey key;
+    StatId id;
     Bounded which;
     int64 sum; // committed
     int64 own; // this transaction's change: the snapshot sees it, the sum does not contain it
@@ -110,7 +110,7 @@ enum class Look : std::uint8_t {
     missed, // the snapshot is not of this moment
     evicted,
 };
-Look look_at_depth(const StatKey &key, Bounded which, Snapshot snapshot, uint64 changes, DepthView *view) noexcept;
+Look look_at_depth(const StatId &id, Bounded which, Snapshot snapshot, uint64 changes, DepthView *view) noexcept;
 // prepared: from step 1. any_prepared: step 2 has found rows that prepared transactions have inserted or deleted.
 // `time`: the CPU time of the count. Does nothing if another call has set the depth since step 1, or if the entry was
 // evicted.

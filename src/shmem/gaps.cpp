@@ -24,7 +24,7 @@ struct Tell {
 };
 
 struct KeySlot {
-    HeadKey queue; // database 0: the slot is free
+    HeadId queue; // database 0: the slot is free
     uint64 hash;
     int32 length; // of the key
     std::array<char, k_key_bytes> key;
@@ -55,7 +55,7 @@ constinit GapTable *table = nullptr;
 
 int rows() { return (settings::max_queues * k_slots_per_queue + k_ways - 1) / k_ways; }
 
-int row_of(const HeadKey &queue, uint64 hash) noexcept {
+int row_of(const HeadId &queue, uint64 hash) noexcept {
     const uint64 mixed = hash_combine64(hash, hash_of(bytes_of(queue)));
     return static_cast<int>(mixed % static_cast<uint64>(table->rows));
 }
@@ -159,7 +159,7 @@ void add_gap(const GapKey &key, const model::Gap &gap, int64 dead, uint64 clock,
     });
 }
 
-void tell_gaps(const HeadKey &queue, uint64 hash, int16 priority, int64 low, int64 high) noexcept {
+void tell_gaps(const HeadId &queue, uint64 hash, int16 priority, int64 low, int64 high) noexcept {
     if (table == nullptr)
         return;
     // First: a scan that reads the clock from now on takes a snapshot that shows what is told here.
@@ -175,7 +175,7 @@ void tell_gaps(const HeadKey &queue, uint64 hash, int16 priority, int64 low, int
     LWLockRelease(lock_of(row));
 }
 
-void forget_gaps(const HeadKey &queue) noexcept {
+void forget_gaps(const HeadId &queue) noexcept {
     if (table == nullptr)
         return;
     const uint64 clock = pg_atomic_add_fetch_u64(&table->clock, 1);

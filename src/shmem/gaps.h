@@ -47,7 +47,7 @@ inline constexpr int16 k_permits = 0; // permits have no priorities: in the gaps
 
 // One key of a queue, in one index. Long keys have no gaps.
 struct GapKey {
-    HeadKey queue; // with the file of the table in question
+    HeadId queue; // with the file of the table in question
     std::string_view key;
 };
 uint64 gap_hash(std::string_view key) noexcept;
@@ -59,9 +59,9 @@ std::optional<model::Gap> find_gap(const GapKey &key, int16 priority, int64 id, 
 // Ready tasks: a snapshot taken after `clock` found only dead entries there, so many.
 void add_gap(const GapKey &key, const model::Gap &gap, int64 dead, uint64 clock, TimestampTz now) noexcept;
 // There are, or will be, rows with ids from `low` to `high`. hash: gap_hash() of the key.
-void tell_gaps(const HeadKey &queue, uint64 hash, int16 priority, int64 low, int64 high) noexcept;
+void tell_gaps(const HeadId &queue, uint64 hash, int16 priority, int64 low, int64 high) noexcept;
 // Of all keys of a queue; queue 0: of all queues.
-void forget_gaps(const HeadKey &queue) noexcept;
+void forget_gaps(const HeadId &queue) noexcept;
 
 // Permits: all gaps of a key. Read and replace them with its lock held. `dead`: entries that were walked over to find
 // them.

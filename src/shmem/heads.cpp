@@ -10,7 +10,7 @@ namespace {
 constexpr int k_ways = 16; // slots a queue can have; the least recently used one is evicted
 
 struct Head {
-    HeadKey key;  // database 0: the place is free
+    HeadId id;    // database 0: the place is free
     uint64 epoch; // tells one use of the place from the next
     uint64 generation;
     bool told_in_generation; // something out of the order of ids
@@ -43,17 +43,17 @@ constinit Heads *heads = nullptr;
 
 int rows() { return (settings::max_queues + k_ways - 1) / k_ways; }
 
-int row_of(const HeadKey &key) noexcept {
-    return static_cast<int>(hash_of(bytes_of(key)) % static_cast<uint64>(heads->rows));
+int row_of(const HeadId &id) noexcept {
+    return static_cast<int>(hash_of(bytes_of(id)) % static_cast<uint64>(heads->rows));
 }
 
-LWLock *lock_of(const HeadKey &key) noexcept { return &heads->locks[row_of(key)].lock; }
+LWLock *lock_of(const HeadId &id) noexcept { return &heads->locks[row_of(id)].lock; }
 
 // The head of a queue, or null if it has no place. With the lock held.
-Head *find(const HeadKey &key) noexcept {
-    Head *row = heads->row(row_of(key));
+Head *find(const HeadId &id) noexcept {
+    Head *row = heads->row(row_of(id));
     for (int i = 0; i < k_ways; i++)
-        if (row[i].key == key)
+        if (row[i].id == id)
             return &row[i];
     return nullptr;
 }
@@ -66,10 +66,10 @@ void mark_used(Head &head) noexcept {
 }
 
 // With the lock held exclusively.
-void begin_anew(Head *head, const HeadKey &key) noexcept {
+void begin_anew(Head *head, const HeadId &id) noexcept {
     *head = Head{};
     pg_atomic_init_u64(&head->used, 0);
-    head->key = key;
+    head->id = id;
     head->epoch = pg_atomic_add_fetch_u64(&heads->epochs, 1);
     head->step = k_first_step;
     head->nonempty = {PG_UINT64_MAX, PG_UINT64_MAX};
@@ -77,15 +77,15 @@ void begin_anew(Head *head, const HeadKey &key) noexcept {
         fresh.fill(model::k_no_id);
 }
 
-Head *find_or_make(const HeadKey &key) noexcept {
-    if (Head *head = find(key))
+Head *find_or_make(const HeadId &id) noexcept {
+    if (Head *head = find(id))
         return head;
-    Head *row = heads->row(row_of(key));
+    Head *row = heads->row(row_of(id));
     Head *oldest = row;
     for (int i = 1; i < k_ways; i++)
         if (used_at(row[i]) < used_at(*oldest))
             oldest = &row[i];
-    begin_anew(oldest, key);
+    begin_anew(oldest, id);
     return oldest;
 }
 
@@ -243,41 +243,41 @@ void make_heads(Heads *made, LWLockPadded *locks, bool found) {
         pg_atomic_init_u64(&made->row(0)[i].used, 0);
 }
 
-bool has_head(const HeadKey &key) noexcept {
+bool has_head(const HeadId &id) noexcept {
     if (heads == nullptr)
         return false;
-    LWLock *lock = lock_of(key);
+    LWLock *lock = lock_of(id);
     LWLockAcquire(lock, LW_SHARED);
-    const bool found = find(key) != nullptr;
+    const bool found = find(id) != nullptr;
     LWLockRelease(lock);
     return found;
 }
 
-void look(const HeadKey &key, HeadView *view) {
+void look(const HeadId &id, HeadView *view) {
     view->valid = false;
     view->returned.count = 0;
     if (heads == nullptr)
         return;
-    LWLock *lock = lock_of(key);
+    LWLock *lock = lock_of(id);
     LWLockAcquire(lock, LW_SHARED);
-    Head *head = find(key);
+    Head *head = find(id);
     if (head == nullptr) {
         LWLockRelease(lock);
         LWLockAcquire(lock, LW_EXCLUSIVE);
-        head = find_or_make(key);
+        head = find_or_make(id);
     }
     mark_used(*head);
     fill(*head, view);
     LWLockRelease(lock);
 }
 
-void report(const HeadKey &key, const HeadView &view, const HeadFindings &findings) noexcept {
+void report(const HeadId &id, const HeadView &view, const HeadFindings &findings) noexcept {
     // What is replayed on a standby tells nothing, so nothing may be concluded there.
     if (!view.valid || RecoveryInProgress())
         return;
-    LWLock *lock = lock_of(key);
+    LWLock *lock = lock_of(id);
     LWLockAcquire(lock, LW_EXCLUSIVE);
-    Head *head = find(key);
+    Head *head = find(id);
     if (head != nullptr && head->epoch == view.epoch && head->generation - view.generation <= 1) {
         // The frontier's last: the priority can be empty only when its stretches are gone.
         for (const Passed &passed : std::span(findings.passed).first(findings.count))
@@ -292,12 +292,12 @@ void report(const HeadKey &key, const HeadView &view, const HeadFindings &findin
     LWLockRelease(lock);
 }
 
-void pass(const HeadKey &key, int16 priority, const Progress &progress) noexcept {
+void pass(const HeadId &id, int16 priority, const Progress &progress) noexcept {
     if (heads == nullptr || progress.below == 0)
         return;
-    LWLock *lock = lock_of(key);
+    LWLock *lock = lock_of(id);
     LWLockAcquire(lock, LW_EXCLUSIVE);
-    Head *head = find(key);
+    Head *head = find(id);
     if (head != nullptr && head->epoch == progress.epoch && head->generation - progress.generation <= 1) {
         const auto p = static_cast<std::size_t>(priority);
         const int64 limit = Min(progress.below, told_limit(progress.told, head->told[p]));
@@ -317,13 +317,13 @@ void pass(const HeadKey &key, int16 priority, const Progress &progress) noexcept
     LWLockRelease(lock);
 }
 
-void tell(const HeadKey &key, int16 priority, int64 low, int64 high) noexcept {
+void tell(const HeadId &id, int16 priority, int64 low, int64 high) noexcept {
     if (heads == nullptr)
         return;
-    LWLock *lock = lock_of(key);
+    LWLock *lock = lock_of(id);
     LWLockAcquire(lock, LW_EXCLUSIVE);
     // A queue without a place needs none now: when it gets one it begins anew.
-    if (Head *head = find(key)) {
+    if (Head *head = find(id)) {
         const auto p = static_cast<std::size_t>(priority);
         const int64 frontier = head->frontier[p];
         const bool in_order = head->told[p] != 0 && low > head->told[p] && low >= frontier;
@@ -344,19 +344,19 @@ void tell(const HeadKey &key, int16 priority, int64 low, int64 high) noexcept {
     LWLockRelease(lock);
 }
 
-std::optional<Step> claim_step(const HeadKey &key, TimestampTz now, int64 interval) {
+std::optional<Step> claim_step(const HeadId &id, TimestampTz now, int64 interval) {
     std::optional<Step> step;
     if (heads == nullptr)
         return step;
-    LWLock *lock = lock_of(key);
+    LWLock *lock = lock_of(id);
     LWLockAcquire(lock, LW_SHARED);
-    const Head *seen = find(key);
+    const Head *seen = find(id);
     const bool due = seen != nullptr && step_is_due(*seen, now, interval);
     LWLockRelease(lock);
     if (!due)
         return step;
     LWLockAcquire(lock, LW_EXCLUSIVE);
-    Head *head = find(key);
+    Head *head = find(id);
     if (head != nullptr && step_is_due(*head, now, interval)) {
         head->stepped = now;
         step = head->step;
@@ -365,10 +365,10 @@ std::optional<Step> claim_step(const HeadKey &key, TimestampTz now, int64 interv
     return step;
 }
 
-void advance(const HeadKey &key, const Step &next) noexcept {
-    LWLock *lock = lock_of(key);
+void advance(const HeadId &id, const Step &next) noexcept {
+    LWLock *lock = lock_of(id);
     LWLockAcquire(lock, LW_EXCLUSIVE);
-    if (Head *head = find(key))
+    if (Head *head = find(id))
         head->step = next.priority < 0 ? k_first_step : next;
     LWLockRelease(lock);
 }
@@ -376,11 +376,11 @@ void advance(const HeadKey &key, const Step &next) noexcept {
 namespace {
 
 // The turn of this backend where there is no shared memory: that of the queue that it leased from last.
-constinit HeadKey own_queue{};
+constinit HeadId own_queue{};
 constinit Turn own_turn{};
 
 // Lets `use` act on the turn of a queue.
-template <typename Use> void with_turn(const HeadKey &queue, Use use) noexcept {
+template <typename Use> void with_turn(const HeadId &queue, Use use) noexcept {
     if (heads == nullptr) {
         if (!(own_queue == queue))
             own_turn = Turn{};
@@ -400,7 +400,7 @@ std::string_view key_of(const Turn &turn) noexcept { return {turn.key.data(), st
 
 } // namespace
 
-int32 take_turn(const HeadKey &queue, int32 most, Turn *turn) {
+int32 take_turn(const HeadId &queue, int32 most, Turn *turn) {
     int32 taken = 0;
     with_turn(queue, [&](Turn &now) {
         *turn = now;
@@ -410,7 +410,7 @@ int32 take_turn(const HeadKey &queue, int32 most, Turn *turn) {
     return taken;
 }
 
-bool pass_turn(const HeadKey &queue, std::string_view from, std::string_view to, int32 left) noexcept {
+bool pass_turn(const HeadId &queue, std::string_view from, std::string_view to, int32 left) noexcept {
     bool passed = false;
     with_turn(queue, [&](Turn &now) {
         passed = now.left == 0 && key_of(now) == from;
@@ -423,7 +423,7 @@ bool pass_turn(const HeadKey &queue, std::string_view from, std::string_view to,
     return passed;
 }
 
-void end_turn(const HeadKey &queue, std::string_view key) noexcept {
+void end_turn(const HeadId &queue, std::string_view key) noexcept {
     with_turn(queue, [&](Turn &now) {
         if (key_of(now) == key)
             now.left = 0;
@@ -435,9 +435,9 @@ bool next_head(int *at, HeadStatus *status) {
         const int row = *at / k_ways;
         LWLockAcquire(&heads->locks[row].lock, LW_SHARED);
         const Head &head = heads->row(row)[*at % k_ways];
-        const bool ours = head.key.database == MyDatabaseId;
+        const bool ours = head.id.database == MyDatabaseId;
         if (ours) {
-            status->key = head.key;
+            status->id = head.id;
             fill(head, &status->view);
         }
         LWLockRelease(&heads->locks[row].lock);

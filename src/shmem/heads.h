@@ -35,8 +35,8 @@
 // none. For these, heads are derived again from the table, in small steps all the time (queue/ready_scan.cpp): such a
 // row is found one pass of the derivation later. Heads begin with a frontier of 0 and every priority marked: after a
 // crash, or when another queue gets an evicted slot, the first scan finds everything. A standby replays without
-// callbacks, so nothing is concluded there, and a promoted server begins the same way. The key contains the file of the
-// table, so TRUNCATE, VACUUM FULL and a new extension begin with a new head.
+// callbacks, so nothing is concluded there, and a promoted server begins the same way. The id of a head contains the
+// file of the table, so TRUNCATE, VACUUM FULL and a new extension begin with a new head.
 //
 // A transaction's own rows are not told before it commits. Its own scans find them by its notes (shmem/pending.h).
 #pragma once
@@ -51,12 +51,12 @@ inline constexpr std::size_t k_priorities = model::k_max_priority + 1;
 inline constexpr std::size_t k_returned = 128; // stretches kept per queue
 inline constexpr std::size_t k_pieces = 16;    // stretches that one scan may leave behind
 
-struct HeadKey {
+struct HeadId {
     Oid database;
     Oid file; // of the table of ready tasks
     int32 queue;
 
-    bool operator==(const HeadKey &) const = default;
+    bool operator==(const HeadId &) const = default;
 };
 
 // A head as a scan sees it at its beginning.
@@ -110,16 +110,16 @@ Size heads_size();
 void make_heads(Heads *made, LWLockPadded *locks, bool found);
 
 // Whether the queue has a head. look() makes one, which may evict another.
-bool has_head(const HeadKey &key) noexcept;
+bool has_head(const HeadId &id) noexcept;
 // To be called before the snapshot is taken.
-void look(const HeadKey &key, HeadView *view);
-void report(const HeadKey &key, const HeadView &view, const HeadFindings &findings) noexcept;
+void look(const HeadId &id, HeadView *view);
+void report(const HeadId &id, const HeadView &view, const HeadFindings &findings) noexcept;
 // The transaction has committed: what it has taken can be passed.
-void pass(const HeadKey &key, int16 priority, const Progress &progress) noexcept;
+void pass(const HeadId &id, int16 priority, const Progress &progress) noexcept;
 
 // Rows of one priority that have become ready by a commit, or that the derivation found: one, or several with ids from
 // `low` to `high`.
-void tell(const HeadKey &key, int16 priority, int64 low, int64 high) noexcept;
+void tell(const HeadId &id, int16 priority, int64 low, int64 high) noexcept;
 
 // A head is derived in steps: claim_step() gives the next step to one caller per interval, advance() stores how far it
 // got. A step begins at id `from` of `priority`; below priority 0 the pass is complete.
@@ -127,8 +127,8 @@ struct Step {
     int16 priority;
     int64 from;
 };
-std::optional<Step> claim_step(const HeadKey &key, TimestampTz now, int64 interval);
-void advance(const HeadKey &key, const Step &next) noexcept;
+std::optional<Step> claim_step(const HeadId &id, TimestampTz now, int64 interval);
+void advance(const HeadId &id, const Step &next) noexcept;
 
 // Which key has its turn in a queue with key_weights (queue/leasable.h), and how many tasks are left of the turn. It is
 // stored with the head of the queue, and is a hint too: if it is lost, the turns begin anew. Without preloading each
@@ -139,15 +139,15 @@ struct Turn {
     std::array<char, static_cast<std::size_t>(model::k_max_name_chars) * MAX_MULTIBYTE_CHAR_LEN> key;
 };
 // Takes up to `most` tasks off the present turn, and returns how many.
-int32 take_turn(const HeadKey &queue, int32 most, Turn *turn);
+int32 take_turn(const HeadId &queue, int32 most, Turn *turn);
 // Passes the turn from a key to the next one. False: another process has passed it meanwhile.
-bool pass_turn(const HeadKey &queue, std::string_view from, std::string_view to, int32 left) noexcept;
+bool pass_turn(const HeadId &queue, std::string_view from, std::string_view to, int32 left) noexcept;
 // The key has no more tasks: the rest of its turn is lost.
-void end_turn(const HeadKey &queue, std::string_view key) noexcept;
+void end_turn(const HeadId &queue, std::string_view key) noexcept;
 
 // For scylla.stat_heads(): the heads of this database, one per call, from slot `*at` on. False: no more.
 struct HeadStatus {
-    HeadKey key;
+    HeadId id;
     HeadView view;
 };
 bool next_head(int *at, HeadStatus *status);

@@ -27,13 +27,13 @@ struct Note {
     int64 room;         // so many waiters are to look again
 };
 
-struct NoteKey {
+struct NoteId {
     Oid file;
     int32 queue;
     int32 priority;
 };
 struct NoteAt {
-    NoteKey key;
+    NoteId id;
     std::size_t at;
 };
 
@@ -81,9 +81,9 @@ constinit Pending pending{};
 
 void enter(std::size_t at) {
     const Note &note = pending.note[at];
-    const NoteKey key{note.file, note.queue, note.priority};
+    const NoteId id{note.file, note.queue, note.priority};
     bool found = false;
-    static_cast<NoteAt *>(hash_search(pending.index, &key, HASH_ENTER, &found))->at = at;
+    static_cast<NoteAt *>(hash_search(pending.index, &id, HASH_ENTER, &found))->at = at;
 }
 
 void make_more_room() {
@@ -93,7 +93,7 @@ void make_more_room() {
     std::copy_n(pending.note, pending.count, notes);
     if (pending.index == nullptr) {
         HASHCTL control{};
-        control.keysize = sizeof(NoteKey);
+        control.keysize = sizeof(NoteId);
         control.entrysize = sizeof(NoteAt);
         control.hcxt = context;
         HTAB *index =
@@ -108,8 +108,8 @@ void make_more_room() {
 
 Note *find_note(Oid file, int32 queue, int16 priority) {
     if (pending.index != nullptr) {
-        const NoteKey key{file, queue, priority};
-        const auto *found = static_cast<NoteAt *>(hash_search(pending.index, &key, HASH_FIND, nullptr));
+        const NoteId id{file, queue, priority};
+        const auto *found = static_cast<NoteAt *>(hash_search(pending.index, &id, HASH_FIND, nullptr));
         return found != nullptr ? &pending.note[found->at] : nullptr;
     }
     for (std::size_t i = pending.count; i-- > 0;)
@@ -249,14 +249,14 @@ void tell_tasks(bool committed) noexcept {
     if (committed)
         tell_key_notes();
     for (const Note &note : notes()) {
-        const HeadKey key{MyDatabaseId, note.file, note.queue};
+        const HeadId id{MyDatabaseId, note.file, note.queue};
         if (committed && note.taken > 0)
-            pass(key, note.priority, progress_of(note));
+            pass(id, note.priority, progress_of(note));
         if (committed && note.made_new > 0)
-            tell(key, note.priority, note.new_low, note.new_high);
+            tell(id, note.priority, note.new_low, note.new_high);
         if (committed && note.back != nullptr)
             for (const model::Stretch &stretch : std::span(note.back->at).first(note.back->count))
-                tell(key, note.priority, stretch.low, stretch.high);
+                tell(id, note.priority, stretch.low, stretch.high);
     }
     if (committed && pending.any_queue)
         tell_queues();

@@ -15,15 +15,15 @@ using model::Rate;
 // Lets `use(bucket, now)` act on a bucket of the queue's entry under its mutex: no more than arithmetic. False: there
 // is no place for one.
 template <typename Use>
-bool with_bucket(const StatKey &key, Bucket StatEntry::*which, const Rate &rate, Use use) noexcept {
+bool with_bucket(const StatId &id, Bucket StatEntry::*which, const Rate &rate, Use use) noexcept {
     const int64 now = model::to_nanos(steady_now());
     const TimestampTz used = GetCurrentTimestamp();
     LWLockAcquire(stats->lock, LW_SHARED);
-    StatEntry *entry = find_entry(key);
+    StatEntry *entry = find_entry(id);
     if (entry == nullptr) {
         LWLockRelease(stats->lock);
         LWLockAcquire(stats->lock, LW_EXCLUSIVE);
-        entry = find_or_make_entry(key, used);
+        entry = find_or_make_entry(id, used);
     }
     if (entry != nullptr) {
         SpinLockAcquire(&entry->mutex);
@@ -39,9 +39,9 @@ bool with_bucket(const StatKey &key, Bucket StatEntry::*which, const Rate &rate,
 }
 
 // The same if it is there, whatever its rate.
-template <typename Use> void with_present_bucket(const StatKey &key, Bucket StatEntry::*which, Use use) noexcept {
+template <typename Use> void with_present_bucket(const StatId &id, Bucket StatEntry::*which, Use use) noexcept {
     LWLockAcquire(stats->lock, LW_SHARED);
-    if (StatEntry *entry = find_entry(key)) {
+    if (StatEntry *entry = find_entry(id)) {
         SpinLockAcquire(&entry->mutex);
         use(entry->*which);
         SpinLockRelease(&entry->mutex);
@@ -49,22 +49,22 @@ template <typename Use> void with_present_bucket(const StatKey &key, Bucket Stat
     LWLockRelease(stats->lock);
 }
 
-void begin(const StatKey &key, Bucket StatEntry::*which, const Rate &rate) noexcept {
-    with_bucket(key, which, rate, [&](Bucket &bucket, int64 now) { bucket.arrival = model::used_up(rate, now); });
+void begin(const StatId &id, Bucket StatEntry::*which, const Rate &rate) noexcept {
+    with_bucket(id, which, rate, [&](Bucket &bucket, int64 now) { bucket.arrival = model::used_up(rate, now); });
 }
 
 constexpr int64 to_micros(int64 nanos) noexcept { return (nanos + model::k_nanos - 1) / model::k_nanos; }
 
 } // namespace
 
-void reset_rate(const StatKey &key, const Rate &rate) noexcept {
+void reset_rate(const StatId &id, const Rate &rate) noexcept {
     if (stats != nullptr)
-        begin(key, &StatEntry::bucket, rate);
+        begin(id, &StatEntry::bucket, rate);
 }
 
-bool reserve_token(const StatKey &key, const Rate &rate) noexcept {
+bool reserve_token(const StatId &id, const Rate &rate) noexcept {
     bool taken = false;
-    with_bucket(key, &StatEntry::bucket, rate, [&](Bucket &bucket, int64 now) {
+    with_bucket(id, &StatEntry::bucket, rate, [&](Bucket &bucket, int64 now) {
         taken = model::tokens(rate, bucket.arrival, now) > 0;
         if (taken)
             bucket.arrival = model::take(rate, bucket.arrival, now, 1);
@@ -72,15 +72,15 @@ bool reserve_token(const StatKey &key, const Rate &rate) noexcept {
     return taken;
 }
 
-void release_token(const StatKey &key, const Rate &rate) noexcept {
-    with_bucket(key, &StatEntry::bucket, rate,
+void release_token(const StatId &id, const Rate &rate) noexcept {
+    with_bucket(id, &StatEntry::bucket, rate,
                 [&](Bucket &bucket, int64) { bucket.arrival = model::give_back(rate, bucket.arrival, 1); });
 }
 
-std::optional<int64> token_time(const StatKey &key, const Rate &rate, int64 ahead) noexcept {
+std::optional<int64> token_time(const StatId &id, const Rate &rate, int64 ahead) noexcept {
     constexpr int64 k_no_place = USECS_PER_SEC; // until a slot is looked for again
     std::optional<int64> time;
-    const bool found = with_bucket(key, &StatEntry::bucket, rate, [&](const Bucket &bucket, int64 now) {
+    const bool found = with_bucket(id, &StatEntry::bucket, rate, [&](const Bucket &bucket, int64 now) {
         if (model::tokens(rate, bucket.arrival, now) > 0)
             return;
         const int64 wanted = 1 + Min(ahead, model::k_max_span / rate.interval);
@@ -98,7 +98,7 @@ constexpr uint32 k_ways = 16; // places that a key can have
 using KeyHash = std::array<uint64, 2>;
 
 struct KeyPlace {
-    StatKey queue; // queue 0: the place is free
+    StatId queue; // queue 0: the place is free
     KeyHash key;
     Bucket bucket;
 };
@@ -124,11 +124,11 @@ uint32 key_rows() { return (static_cast<uint32>(settings::max_rate_keys) + k_way
 
 KeyHash hash_key(std::string_view key) noexcept { return {hash_of(key, 1), hash_of(key, 2)}; }
 
-uint32 row_of(const StatKey &queue, const KeyHash &key) noexcept {
+uint32 row_of(const StatId &queue, const KeyHash &key) noexcept {
     return static_cast<uint32>(hash_of(bytes_of(queue), key[0]) % key_places->rows);
 }
 
-KeyPlace *find_place(std::span<KeyPlace> row, const StatKey &queue, const KeyHash &key) noexcept {
+KeyPlace *find_place(std::span<KeyPlace> row, const StatId &queue, const KeyHash &key) noexcept {
     const auto found =
         std::find_if(row.begin(), row.end(), [&](const KeyPlace &p) { return p.queue == queue && p.key == key; });
     return found == row.end() ? nullptr : &*found;
@@ -150,7 +150,7 @@ KeyPlace &make_place(std::span<KeyPlace> row, int64 now) noexcept {
 // Lets `use(arrival, now)` act on the bucket of a key. If the mode is exclusive what it changes is kept, but for what
 // is given back to a bucket that has lost its place.
 template <typename Use>
-void with_key(const StatKey &queue, std::string_view key, const Rate &rate, LWLockMode mode, Use use) noexcept {
+void with_key(const StatId &queue, std::string_view key, const Rate &rate, LWLockMode mode, Use use) noexcept {
     const KeyHash hash = hash_key(key);
     const uint32 i = row_of(queue, hash);
     const auto row = key_places->row(i);
@@ -172,7 +172,7 @@ void with_key(const StatKey &queue, std::string_view key, const Rate &rate, LWLo
 
 } // namespace
 
-bool reserve_token(const StatKey &queue, std::string_view key, const Rate &rate) noexcept {
+bool reserve_token(const StatId &queue, std::string_view key, const Rate &rate) noexcept {
     bool taken = false;
     with_key(queue, key, rate, LW_EXCLUSIVE, [&](int64 &arrival, int64 now) {
         taken = model::tokens(rate, arrival, now) > 0;
@@ -182,12 +182,12 @@ bool reserve_token(const StatKey &queue, std::string_view key, const Rate &rate)
     return taken;
 }
 
-void release_token(const StatKey &queue, std::string_view key, const Rate &rate) noexcept {
+void release_token(const StatId &queue, std::string_view key, const Rate &rate) noexcept {
     with_key(queue, key, rate, LW_EXCLUSIVE,
              [&](int64 &arrival, int64) { arrival = model::give_back(rate, arrival, 1); });
 }
 
-int64 tokens(const StatKey &queue, std::string_view key, const Rate &rate, int64 *next) noexcept {
+int64 tokens(const StatId &queue, std::string_view key, const Rate &rate, int64 *next) noexcept {
     int64 count = 0;
     with_key(queue, key, rate, LW_SHARED, [&](int64 arrival, int64 now) {
         count = model::tokens(rate, arrival, now);
@@ -196,7 +196,7 @@ int64 tokens(const StatKey &queue, std::string_view key, const Rate &rate, int64
     return count;
 }
 
-void reset_key_rates(const StatKey &queue, const std::optional<Rate> &rate) noexcept {
+void reset_key_rates(const StatId &queue, const std::optional<Rate> &rate) noexcept {
     if (key_places == nullptr)
         return;
     if (rate)

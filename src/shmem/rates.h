@@ -33,22 +33,22 @@
 namespace scylla::shmem {
 
 // The rate is set or changed.
-void reset_rate(const StatKey &key, const model::Rate &rate) noexcept;
+void reset_rate(const StatId &id, const model::Rate &rate) noexcept;
 // False: there is none.
-bool reserve_token(const StatKey &key, const model::Rate &rate) noexcept;
+bool reserve_token(const StatId &id, const model::Rate &rate) noexcept;
 // Gives back a token that was not used.
-void release_token(const StatKey &key, const model::Rate &rate) noexcept;
+void release_token(const StatId &id, const model::Rate &rate) noexcept;
 // Nothing if there is a token. Else the time (steady_now()) at which there will be one for a caller behind `ahead`
 // others.
-std::optional<int64> token_time(const StatKey &key, const model::Rate &rate, int64 ahead) noexcept;
+std::optional<int64> token_time(const StatId &id, const model::Rate &rate, int64 ahead) noexcept;
 
 // The same for a key of the queue.
-bool reserve_token(const StatKey &queue, std::string_view key, const model::Rate &rate) noexcept;
-void release_token(const StatKey &queue, std::string_view key, const model::Rate &rate) noexcept;
+bool reserve_token(const StatId &queue, std::string_view key, const model::Rate &rate) noexcept;
+void release_token(const StatId &queue, std::string_view key, const model::Rate &rate) noexcept;
 // How many tokens there are. If none, *next is the time (steady_now()) of the first.
-int64 tokens(const StatKey &queue, std::string_view key, const model::Rate &rate, int64 *next) noexcept;
+int64 tokens(const StatId &queue, std::string_view key, const model::Rate &rate, int64 *next) noexcept;
 // The rate of the keys is set, changed, or gone.
-void reset_key_rates(const StatKey &queue, const std::optional<model::Rate> &rate) noexcept;
+void reset_key_rates(const StatId &queue, const std::optional<model::Rate> &rate) noexcept;
 
 // The shared memory of the keys' buckets (shared.cpp makes it).
 struct KeyPlaces;

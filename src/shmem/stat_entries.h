@@ -27,7 +27,7 @@ struct Depth {
 };
 
 struct StatEntry {
-    StatKey key;   // changes, like the chain, only under the exclusive lock
+    StatId id;     // changes, like the chain, only under the exclusive lock
     int32 next;    // in the chain of its bucket
     slock_t mutex; // guards what follows
     TimestampTz used;
@@ -79,21 +79,21 @@ struct Stats {
 extern Stats *stats; // null without shared memory
 
 inline bool is_of(const StatEntry &entry, Oid database, Oid extension) noexcept {
-    return entry.key.database == database && entry.key.extension == extension;
+    return entry.id.database == database && entry.id.extension == extension;
 }
 
 // With the lock held.
-StatEntry *find_entry(const StatKey &key) noexcept;
+StatEntry *find_entry(const StatId &id) noexcept;
 // With the lock held exclusively. Null if every entry has something in flight.
-StatEntry *find_or_make_entry(const StatKey &key, TimestampTz now) noexcept;
+StatEntry *find_or_make_entry(const StatId &id, TimestampTz now) noexcept;
 
-template <typename Change> void change_entry(const StatKey &key, TimestampTz now, Change change) noexcept {
+template <typename Change> void change_entry(const StatId &id, TimestampTz now, Change change) noexcept {
     LWLockAcquire(stats->lock, LW_SHARED);
-    StatEntry *entry = find_entry(key);
+    StatEntry *entry = find_entry(id);
     if (entry == nullptr) {
         LWLockRelease(stats->lock);
         LWLockAcquire(stats->lock, LW_EXCLUSIVE);
-        entry = find_or_make_entry(key, now);
+        entry = find_or_make_entry(id, now);
         if (entry == nullptr) {
             LWLockRelease(stats->lock);
             return;
@@ -128,7 +128,7 @@ struct HeldRoom {
         return std::any_of(tasks.begin(), tasks.end(), [](int64 number) { return number != 0; });
     }
 };
-HeldRoom &held_room(const StatKey &key);
+HeldRoom &held_room(const StatId &id);
 void change(HeldRoom &held, Bounded which, int64 by) noexcept;
 // Whether this transaction may hold another entry that no other holds. Each may hold its part of the entries, so that
 // one alone leaves others enough.
@@ -136,10 +136,10 @@ bool may_hold_another() noexcept;
 
 // From this transaction's notes of the queue: how the number of tasks has changed, and by how much that exceeds the
 // slots that it has reserved.
-int64 noted_depth(const StatKey &key, Bounded which) noexcept;
-int64 noted_excess(const StatKey &key, Bounded which) noexcept;
+int64 noted_depth(const StatId &id, Bounded which) noexcept;
+int64 noted_excess(const StatId &id, Bounded which) noexcept;
 // How many tasks have come to the queue without a reserved slot.
-int64 noted_without_room(const StatKey &key, Bounded which) noexcept;
+int64 noted_without_room(const StatId &id, Bounded which) noexcept;
 // Reserves slots for these. With the lock held exclusively.
 void take_noted_room(StatEntry &entry, Bounded which) noexcept;
 

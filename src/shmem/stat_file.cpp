@@ -69,7 +69,7 @@ bool load(FILE *file) {
                       header.checksum == checksum_of(entries, header.count);
     for (Size i = 0; good && i < count && i < static_cast<Size>(stats->size); i++) {
         const StatEntry &saved = entries[i];
-        StatEntry *entry = find_or_make_entry(saved.key, saved.used); // nothing is in flight
+        StatEntry *entry = find_or_make_entry(saved.id, saved.used); // nothing is in flight
         entry->reset = saved.reset;
         entry->stats = saved.stats;
         entry->stats.place = {};

@@ -22,7 +22,7 @@ void add(QueueStats &sum, const QueueStats &more) noexcept {
 // transaction's memory.
 struct Note {
     Note *next;
-    StatKey key;
+    StatId id;
     QueueStats done;
     std::array<int64, k_bounded> arrived; // tasks that came
     HeldRoom held;
@@ -37,25 +37,25 @@ struct Level {
 constinit Level *level = nullptr;
 constinit int holding = 0; // notes that hold room; a queue may have several
 
-Note *find_note(const Level &where, const StatKey &key) noexcept {
+Note *find_note(const Level &where, const StatId &id) noexcept {
     int depth = 0;
     for (Note *note = where.first; note != nullptr && depth < k_search_depth; note = note->next, depth++)
-        if (note->key == key)
+        if (note->id == id)
             return note;
     return nullptr;
 }
 
-Note &note_of(const StatKey &key) {
+Note &note_of(const StatId &id) {
     const int nesting = GetCurrentTransactionNestLevel();
     if (level == nullptr || level->nesting < nesting) {
         auto *made = static_cast<Level *>(MemoryContextAlloc(TopTransactionContext, sizeof(Level)));
         *made = {level, nesting, nullptr};
         level = made;
     }
-    Note *note = find_note(*level, key);
+    Note *note = find_note(*level, id);
     if (note == nullptr) {
         note = static_cast<Note *>(MemoryContextAllocZero(TopTransactionContext, sizeof(Note)));
-        note->key = key;
+        note->id = id;
         note->next = level->first;
         level->first = note;
     }
@@ -63,9 +63,9 @@ Note &note_of(const StatKey &key) {
 }
 
 // There may be something to lease now. Once it can be seen.
-void announce(const StatKey &key, TimestampTz now) noexcept {
+void announce(const StatId &id, TimestampTz now) noexcept {
     bool first = false;
-    change_entry(key, now, [&first](StatEntry &entry) {
+    change_entry(id, now, [&first](StatEntry &entry) {
         first = !entry.told;
         entry.untold = entry.untold || first;
         entry.told = true;
@@ -73,14 +73,14 @@ void announce(const StatKey &key, TimestampTz now) noexcept {
     if (!first)
         return;
     pg_atomic_write_u32(&stats->untold, 1);
-    wake_monitor(key.database);
+    wake_monitor(id.database);
 }
 
 // What was taken by a transaction, or a part of it, that rolls back can be leased again.
 void announce_taken(const Level &where) noexcept {
     for (const Note *note = where.first; note != nullptr; note = note->next)
         if (note->notify_taken)
-            announce(note->key, GetCurrentTimestamp());
+            announce(note->id, GetCurrentTimestamp());
 }
 
 // What has taken room for tasks that will not come gives it back.
@@ -90,7 +90,7 @@ void give_back_room(const Level &where) noexcept {
             continue;
         const int64 running = note->held.tasks[static_cast<std::size_t>(Bounded::running)];
         LWLockAcquire(stats->lock, LW_SHARED);
-        StatEntry *entry = find_entry(note->key); // it is there as long as it has something in flight
+        StatEntry *entry = find_entry(note->id); // it is there as long as it has something in flight
         SpinLockAcquire(&entry->mutex);
         for (std::size_t b = 0; b < k_bounded; b++)
             entry->depth[b].in_flight -= note->held.tasks[b];
@@ -98,7 +98,7 @@ void give_back_room(const Level &where) noexcept {
         LWLockRelease(stats->lock);
         holding--;
         if (running > 0)
-            signal(note->key.database, note->key.queue, running); // again (pending.h): there was no room until now
+            signal(note->id.database, note->id.queue, running); // again (pending.h): there was no room until now
     }
 }
 
@@ -106,7 +106,7 @@ void give_back_room(const Level &where) noexcept {
 void keep_prepared(const Level &where) noexcept {
     for (const Note *note = where.first; note != nullptr; note = note->next) {
         LWLockAcquire(stats->lock, LW_SHARED);
-        if (StatEntry *entry = find_entry(note->key)) {
+        if (StatEntry *entry = find_entry(note->id)) {
             SpinLockAcquire(&entry->mutex);
             for (std::size_t b = 0; b < k_bounded; b++) {
                 entry->depth[b].in_flight -= note->held.tasks[b];
@@ -143,7 +143,7 @@ void merge_level() {
     Note *kept = nullptr;
     for (Note *note = level->first; note != nullptr;) {
         Note *next = note->next;
-        if (Note *same = find_note(*outer, note->key)) {
+        if (Note *same = find_note(*outer, note->id)) {
             add(same->done, note->done);
             holding -= note->held.any() ? 1 : 0;
             for (std::size_t b = 0; b < k_bounded; b++) {
@@ -182,16 +182,16 @@ void add_notes() noexcept {
             const auto running = static_cast<std::size_t>(Bounded::running);
             const int64 fewer = note->held.tasks[running] - number_of(Bounded::running, note->done.place);
             bool has_bound = false;
-            change_entry(note->key, now, [&](StatEntry &entry) {
+            change_entry(note->id, now, [&](StatEntry &entry) {
                 add(entry.stats, note->done);
                 for (std::size_t b = 0; b < k_bounded; b++)
                     entry.depth[b].in_flight -= note->held.tasks[b];
                 has_bound = depth_of(entry, Bounded::running).known;
             });
             if (fewer > 0 && has_bound)
-                signal(note->key.database, note->key.queue, fewer);
+                signal(note->id.database, note->id.queue, fewer);
             if (note->notify_ready)
-                announce(note->key, now);
+                announce(note->id, now);
         }
 }
 
@@ -245,46 +245,46 @@ extern "C" void settle_savepoint(SubXactEvent event, SubTransactionId, SubTransa
 
 } // namespace
 
-void count(const StatKey &key, Count what) {
+void count(const StatId &id, Count what) {
     if (stats != nullptr)
-        note_of(key).done.count[static_cast<std::size_t>(what)]++;
+        note_of(id).done.count[static_cast<std::size_t>(what)]++;
 }
 
-void count_time(const StatKey &key, Time what, int64 micros) {
+void count_time(const StatId &id, Time what, int64 micros) {
     if (stats != nullptr)
-        note_of(key).done.time[static_cast<std::size_t>(what)].add(micros);
+        note_of(id).done.time[static_cast<std::size_t>(what)].add(micros);
 }
 
-void count_arrival(const StatKey &key, Place place) {
+void count_arrival(const StatId &id, Place place) {
     if (stats == nullptr)
         return;
-    Note &note = note_of(key);
+    Note &note = note_of(id);
     note.done.place[static_cast<std::size_t>(place)]++;
     for (std::size_t b = 0; b < k_bounded; b++)
         note.arrived[b] += is_in(static_cast<Bounded>(b), place) ? 1 : 0;
 }
 
-void count_departure(const StatKey &key, Place place) {
+void count_departure(const StatId &id, Place place) {
     if (stats != nullptr)
-        note_of(key).done.place[static_cast<std::size_t>(place)]--;
+        note_of(id).done.place[static_cast<std::size_t>(place)]--;
 }
 
-void note_notify_ready(const StatKey &key) {
+void note_notify_ready(const StatId &id) {
     if (stats != nullptr)
-        note_of(key).notify_ready = true;
+        note_of(id).notify_ready = true;
 }
 
-void note_notify_taken(const StatKey &key) {
+void note_notify_taken(const StatId &id) {
     if (stats != nullptr)
-        note_of(key).notify_taken = true;
+        note_of(id).notify_taken = true;
 }
 
-bool found_empty(const StatKey &key) noexcept {
+bool found_empty(const StatId &id) noexcept {
     if (stats == nullptr)
         return false;
     bool told = false;
     LWLockAcquire(stats->lock, LW_SHARED);
-    if (StatEntry *entry = find_entry(key)) {
+    if (StatEntry *entry = find_entry(id)) {
         SpinLockAcquire(&entry->mutex);
         told = entry->told;
         entry->told = false;
@@ -295,7 +295,7 @@ bool found_empty(const StatKey &key) noexcept {
     return told;
 }
 
-std::size_t take_untold(const StatKey &monitor, bool again, std::span<int32> queues) noexcept {
+std::size_t take_untold(const StatId &monitor, bool again, std::span<int32> queues) noexcept {
     if (pg_atomic_exchange_u32(&stats->untold, 0) == 0 && !again)
         return 0;
     std::size_t count = 0;
@@ -307,7 +307,7 @@ std::size_t take_untold(const StatKey &monitor, bool again, std::span<int32> que
         const bool wanted = entry.untold || (again && entry.told);
         const bool ours = is_of(entry, monitor.database, monitor.extension);
         if (wanted && ours && count < queues.size()) {
-            queues[count++] = entry.key.queue;
+            queues[count++] = entry.id.queue;
             entry.untold = false;
         } else
             more = more || entry.untold;
@@ -321,7 +321,7 @@ std::size_t take_untold(const StatKey &monitor, bool again, std::span<int32> que
 
 bool has_own_stats() noexcept { return level != nullptr; }
 
-HeldRoom &held_room(const StatKey &key) { return note_of(key).held; }
+HeldRoom &held_room(const StatId &id) { return note_of(id).held; }
 
 void change(HeldRoom &held, Bounded which, int64 by) noexcept {
     holding -= held.any() ? 1 : 0;
@@ -337,24 +337,24 @@ bool may_hold_another() noexcept {
 
 namespace {
 
-template <typename Use> void for_each_note(const StatKey &key, Use use) noexcept {
+template <typename Use> void for_each_note(const StatId &id, Use use) noexcept {
     for (const Level *at = level; at != nullptr; at = at->outer)
         for (Note *note = at->first; note != nullptr; note = note->next)
-            if (note->key == key)
+            if (note->id == id)
                 use(*note);
 }
 
 } // namespace
 
-int64 noted_depth(const StatKey &key, Bounded which) noexcept {
+int64 noted_depth(const StatId &id, Bounded which) noexcept {
     int64 depth = 0;
-    for_each_note(key, [&](const Note &note) { depth += number_of(which, note.done.place); });
+    for_each_note(id, [&](const Note &note) { depth += number_of(which, note.done.place); });
     return depth;
 }
 
-int64 noted_excess(const StatKey &key, Bounded which) noexcept {
+int64 noted_excess(const StatId &id, Bounded which) noexcept {
     int64 excess = 0;
-    for_each_note(key, [&](const Note &note) {
+    for_each_note(id, [&](const Note &note) {
         excess += number_of(which, note.done.place) - note.held.tasks[static_cast<std::size_t>(which)];
     });
     return excess;
@@ -369,14 +369,14 @@ int64 without_room(const Note &note, Bounded which) noexcept {
 
 } // namespace
 
-int64 noted_without_room(const StatKey &key, Bounded which) noexcept {
+int64 noted_without_room(const StatId &id, Bounded which) noexcept {
     int64 tasks = 0;
-    for_each_note(key, [&](const Note &note) { tasks += without_room(note, which); });
+    for_each_note(id, [&](const Note &note) { tasks += without_room(note, which); });
     return tasks;
 }
 
 void take_noted_room(StatEntry &entry, Bounded which) noexcept {
-    for_each_note(entry.key, [&](Note &note) {
+    for_each_note(entry.id, [&](Note &note) {
         const int64 more = without_room(note, which);
         depth_of(entry, which).in_flight += more;
         change(note.held, which, more);

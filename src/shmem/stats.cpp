@@ -17,16 +17,16 @@ int buckets() { return settings::max_queues; }
 // The functions up to find_or_make_entry() want the lock held exclusively.
 
 void unlink_entry(int32 index) noexcept {
-    int32 *link = stats->bucket(hash_of(bytes_of(stats->entry(index).key)));
+    int32 *link = stats->bucket(hash_of(bytes_of(stats->entry(index).id)));
     while (*link != index)
         link = &stats->entry(*link).next;
     *link = stats->entry(index).next;
 }
 
 // Something that has happened in the queue is in no counter.
-void forget_counts(const StatKey &key) noexcept {
+void forget_counts(const StatId &id) noexcept {
     stats->generation++;
-    if (StatEntry *database = find_entry({key.database, key.extension, 0}))
+    if (StatEntry *database = find_entry({id.database, id.extension, 0}))
         database->counted = false;
 }
 
@@ -45,36 +45,36 @@ int32 evict() noexcept {
     if (oldest == k_none)
         return k_none;
     unlink_entry(oldest);
-    forget_counts(stats->entry(oldest).key);
+    forget_counts(stats->entry(oldest).id);
     return oldest;
 }
 
 } // namespace
 
-StatEntry *find_entry(const StatKey &key) noexcept {
-    for (int32 i = *stats->bucket(hash_of(bytes_of(key))); i != k_none; i = stats->entry(i).next)
-        if (stats->entry(i).key == key)
+StatEntry *find_entry(const StatId &id) noexcept {
+    for (int32 i = *stats->bucket(hash_of(bytes_of(id))); i != k_none; i = stats->entry(i).next)
+        if (stats->entry(i).id == id)
             return &stats->entry(i);
     return nullptr;
 }
 
-StatEntry *find_or_make_entry(const StatKey &key, TimestampTz now) noexcept {
-    if (StatEntry *found = find_entry(key))
+StatEntry *find_or_make_entry(const StatId &id, TimestampTz now) noexcept {
+    if (StatEntry *found = find_entry(id))
         return found;
     const int32 index = stats->count < stats->size ? stats->count++ : evict();
     if (index == k_none) {
-        forget_counts(key);
+        forget_counts(id);
         return nullptr;
     }
     StatEntry &entry = stats->entry(index);
     entry = StatEntry{};
-    entry.key = key;
+    entry.id = id;
     entry.used = now;
     entry.reset = now;
     for (Depth &depth : entry.depth)
         depth.version = ++stats->depth_version;
     SpinLockInit(&entry.mutex);
-    int32 *link = stats->bucket(hash_of(bytes_of(key)));
+    int32 *link = stats->bucket(hash_of(bytes_of(id)));
     entry.next = *link;
     *link = index;
     return &entry;
@@ -99,12 +99,12 @@ void fill(StatView *view, QueueEntry *queues) noexcept {
         if (!is_of(entry, view->database, view->extension))
             continue;
         SpinLockAcquire(&entry.mutex);
-        if (entry.key.queue == 0) {
+        if (entry.id.queue == 0) {
             view->counted = entry.counted;
             view->counted_at = entry.counted_at;
             view->count_time = entry.count_time;
         } else
-            queues[count++] = {entry.key.queue, entry.stats, entry.reset};
+            queues[count++] = {entry.id.queue, entry.stats, entry.reset};
         SpinLockRelease(&entry.mutex);
     }
     view->queues = {queues, count};
@@ -225,7 +225,7 @@ void reset_stats(Oid database, Oid extension, std::optional<std::span<const int3
     for (int i = 0; i < stats->count; i++) {
         StatEntry &entry = stats->entry(i);
         if (!is_of(entry, database, extension) ||
-            (queues && !std::binary_search(queues->begin(), queues->end(), entry.key.queue)))
+            (queues && !std::binary_search(queues->begin(), queues->end(), entry.id.queue)))
             continue;
         entry.reset = now;
         entry.stats.count = {};
@@ -237,9 +237,9 @@ void reset_stats(Oid database, Oid extension, std::optional<std::span<const int3
 
 // ---- the monitor ---------------------------------------------------------------------------------------------------
 
-void count_round(const StatKey &key, Work work, int64 tasks, int64 micros) {
+void count_round(const StatId &id, Work work, int64 tasks, int64 micros) {
     const TimestampTz now = GetCurrentTimestamp();
-    change_entry(key, now, [&](StatEntry &entry) {
+    change_entry(id, now, [&](StatEntry &entry) {
         MonitorStats &monitor = entry.monitor;
         monitor.rounds++;
         monitor.total_time += micros;
@@ -249,25 +249,25 @@ void count_round(const StatKey &key, Work work, int64 tasks, int64 micros) {
     });
 }
 
-void count_error(const StatKey &key, const char *message) {
+void count_error(const StatId &id, const char *message) {
     const TimestampTz now = GetCurrentTimestamp();
     std::array<char, k_message> cut{};
     memcpy(cut.data(), message,
            static_cast<std::size_t>(pg_mbcliplen(message, static_cast<int>(strlen(message)), k_message - 1)));
-    change_entry(key, now, [&](StatEntry &entry) {
+    change_entry(id, now, [&](StatEntry &entry) {
         entry.monitor.errors++;
         entry.monitor.last_error_at = now;
         entry.monitor.last_error = cut;
     });
 }
 
-std::optional<MonitorStats> monitor_stats(const StatKey &key, TimestampTz *reset) {
+std::optional<MonitorStats> monitor_stats(const StatId &id, TimestampTz *reset) {
     if (stats == nullptr)
         return std::nullopt;
     MonitorStats found{};
     *reset = 0;
     LWLockAcquire(stats->lock, LW_SHARED);
-    if (StatEntry *entry = find_entry(key)) {
+    if (StatEntry *entry = find_entry(id)) {
         SpinLockAcquire(&entry->mutex);
         found = entry->monitor;
         *reset = entry->reset;

@@ -19,12 +19,12 @@
 namespace scylla::shmem {
 
 // Queue 0 stands for the monitor of the database.
-struct StatKey {
+struct StatId {
     Oid database;
     Oid extension; // store::identity()
     int32 queue;
 
-    bool operator==(const StatKey &) const = default;
+    bool operator==(const StatId &) const = default;
 };
 
 enum class Count : std::uint8_t {
@@ -80,11 +80,11 @@ struct QueueStats {
 
 // ---- noting, in a transaction --------------------------------------------------------------------------------------
 
-void count(const StatKey &key, Count what);
-void count_time(const StatKey &key, Time what, int64 micros);
+void count(const StatId &id, Count what);
+void count_time(const StatId &id, Time what, int64 micros);
 // A task has come to a place, or left it.
-void count_arrival(const StatKey &key, Place place);
-void count_departure(const StatKey &key, Place place);
+void count_arrival(const StatId &id, Place place);
+void count_departure(const StatId &id, Place place);
 
 // ---- NOTIFY --------------------------------------------------------------------------------------------------------
 //
@@ -98,13 +98,13 @@ void count_departure(const StatKey &key, Place place);
 // for what becomes ready later.
 
 // This transaction makes a task of such a queue ready, or takes a ready one.
-void note_notify_ready(const StatKey &key);
-void note_notify_taken(const StatKey &key);
+void note_notify_ready(const StatId &id);
+void note_notify_taken(const StatId &id);
 // A lease has found nothing. True: the mark was set, look again.
-bool found_empty(const StatKey &key) noexcept;
+bool found_empty(const StatId &id) noexcept;
 // The queues of the database for which the monitor has to send a NOTIFY. Returns how many. `again`: also those whose
 // mark was set before, because an earlier monitor may have died before it sent them.
-std::size_t take_untold(const StatKey &monitor, bool again, std::span<int32> queues) noexcept;
+std::size_t take_untold(const StatId &monitor, bool again, std::span<int32> queues) noexcept;
 
 // Whether this transaction has noted anything: its changes are in no counter yet, but a count of the tables sees them.
 bool has_own_stats() noexcept;
@@ -175,10 +175,10 @@ struct MonitorStats {
     std::array<char, k_message> last_error;
 };
 
-void count_round(const StatKey &key, Work work, int64 tasks, int64 micros);
-void count_error(const StatKey &key, const char *message);
+void count_round(const StatId &id, Work work, int64 tasks, int64 micros);
+void count_error(const StatId &id, const char *message);
 // Nothing if there is no shared memory. *reset: when its counters began.
-std::optional<MonitorStats> monitor_stats(const StatKey &key, TimestampTz *reset);
+std::optional<MonitorStats> monitor_stats(const StatId &id, TimestampTz *reset);
 
 // ---- set-up --------------------------------------------------------------------------------------------------------
 

@@ -64,7 +64,7 @@ bool yield_now(Store &store, const Task &task, TimestampTz now) {
     const auto lease = find_lease(store, task.spec.id);
     if (!lease || take_live(store, task, Wait::no) != store::Taken::ok)
         return false;
-    shmem::count(stat_key(task.spec.queue), shmem::Count::yielded);
+    shmem::count(stat_id(task.spec.queue), shmem::Count::yielded);
     make_ready(store, task.spec, carry_on(*lease, Ending::yield, now), now);
     return true;
 }

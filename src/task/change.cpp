@@ -168,7 +168,7 @@ void delete_task(Store &store, const text *rn) {
         store::remove_memo(store, spec.id);
         if (spec.is_check) // waits for transactions that are joining it
             (void)store::remove_check(store, spec.id, store::Waiting::yes);
-        shmem::count(stat_key(spec.queue), shmem::Count::purged);
+        shmem::count(stat_id(spec.queue), shmem::Count::purged);
         settle_gates(store, GetCurrentTimestamp());
         return;
     }

@@ -65,7 +65,7 @@ void replace_gates(Store &store, store::SpecRow &spec, int32 count) {
 
 // The task is placed anew when it is to run again.
 void note_given_back(Store &store, const store::SpecRow &spec) {
-    shmem::count(stat_key(spec.queue), shmem::Count::yielded);
+    shmem::count(stat_id(spec.queue), shmem::Count::yielded);
     leave_pools(store, spec);
 }
 

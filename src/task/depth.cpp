@@ -27,7 +27,7 @@ bool lock_for_count(const LOCKTAG &tag, Bounded which) {
 
 // Takes a snapshot of a moment at which no transaction was between its commit and its callback. False: there was none,
 // or the entry has been evicted.
-bool find_moment(Store &store, const shmem::StatKey &key, Bounded which, shmem::DepthView *view) {
+bool find_moment(Store &store, const shmem::StatId &id, Bounded which, shmem::DepthView *view) {
     constexpr int k_attempts = 1000; // such a moment comes soon, unless a process is kept from running its callback
     constexpr int k_until_sleep = 100;
     for (int attempt = 1; attempt <= k_attempts; attempt++) {
@@ -36,7 +36,7 @@ bool find_moment(Store &store, const shmem::StatKey &key, Bounded which, shmem::
             pg_usleep(1000);
         const uint64 changes = shmem::stat_changes();
         refresh(store);
-        switch (shmem::look_at_depth(key, which, store.snapshot, changes, view)) {
+        switch (shmem::look_at_depth(id, which, store.snapshot, changes, view)) {
         case shmem::Look::good:
             return true;
         case shmem::Look::missed:
@@ -54,14 +54,14 @@ bool count_tasks(Store &store, int32 queue, Bounded which) {
     const LOCKTAG tag = tag_of(store, queue, which);
     if (!lock_for_count(tag, which))
         return false;
-    const shmem::StatKey key = stat_key(queue);
+    const shmem::StatId id = stat_id(queue);
     CommandCounterIncrement(); // makes visible what this transaction has noted and written
     const int64 begin = processor_time();
-    const shmem::PreparedDepth prepared = shmem::prepared_depth(key, which);
+    const shmem::PreparedDepth prepared = shmem::prepared_depth(id, which);
     const bool running = which == Bounded::running;
     const store::PreparedTasks tasks = running ? find_prepared_permits(store, queue) : find_prepared(store, queue);
     shmem::DepthView view;
-    if (find_moment(store, key, which, &view)) {
+    if (find_moment(store, id, which, &view)) {
         const int64 counted =
             running ? count_permits(store, queue, tasks.ids) : count_unleased(store, queue, tasks.ids);
         shmem::set_depth(view, counted, prepared, tasks.any, processor_time() - begin);
@@ -88,7 +88,7 @@ template <typename Ask> bool with_count(Store &store, const store::QueueRow &que
 }
 
 shmem::Wish wish(const store::QueueRow &queue, Bounded which, int64 wanted, bool has_counted) {
-    return {.key = stat_key(queue.id),
+    return {.id = stat_id(queue.id),
             .which = which,
             .bound = which == Bounded::running ? *queue.max_running : *queue.max_depth,
             .wanted = wanted,
@@ -110,7 +110,7 @@ std::optional<int64> reserve_room(Store &store, const store::QueueRow &queue, in
 bool hold_depth(Store &store, int32 queue) {
     const LOCKTAG tag = tag_of(store, queue, Bounded::unleased);
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
-    if (shmem::shared == nullptr || shmem::forget_depth(stat_key(queue), Bounded::unleased))
+    if (shmem::shared == nullptr || shmem::forget_depth(stat_id(queue), Bounded::unleased))
         return true;
     (void)LockRelease(&tag, ExclusiveLock, false);
     return false;
@@ -149,14 +149,14 @@ int64 take_room(Store &store, const store::QueueRow &queue, int64 wanted) {
         return wanted;
     const int64 taken = take_any_room(store, queue, wanted);
     if (taken < wanted && queue.on_full == store::OnFull::error) {
-        shmem::count_refused(stat_key(queue.id), wanted);
+        shmem::count_refused(stat_id(queue.id), wanted);
         error::limit_reached(queue.name, "max_depth", *queue.max_depth);
     }
     return taken;
 }
 
 void begin_depth(Store &store, int32 queue, Bounded which) {
-    while (shmem::shared != nullptr && !shmem::reset_depth(stat_key(queue), which)) {
+    while (shmem::shared != nullptr && !shmem::reset_depth(stat_id(queue), which)) {
         CHECK_FOR_INTERRUPTS();
         if (which == Bounded::running ? leave_running_room(store, queue) : hold_depth(store, queue))
             return;
@@ -183,12 +183,12 @@ Grant take_running_room(const store::QueueRow &queue) {
     return Grant::unknown;
 }
 
-void return_running_room(int32 queue) { shmem::release_room(stat_key(queue), Bounded::running, 1); }
+void return_running_room(int32 queue) { shmem::release_room(stat_id(queue), Bounded::running, 1); }
 
 bool leave_running_room(Store &store, int32 queue) {
     const LOCKTAG tag = tag_of(store, queue, Bounded::running);
     (void)LockAcquire(&tag, ShareLock, false, false);
-    if (shmem::forget_depth(stat_key(queue), Bounded::running))
+    if (shmem::forget_depth(stat_id(queue), Bounded::running))
         return true;
     (void)LockRelease(&tag, ShareLock, false);
     return false;

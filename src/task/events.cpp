@@ -120,7 +120,7 @@ void notify_ready(Store &store, int32 queue) {
     if (!row || !row->notify)
         return;
     if (shmem::shared != nullptr)
-        shmem::note_notify_ready(stat_key(queue));
+        shmem::note_notify_ready(stat_id(queue));
     else
         notify_at_commit(row->name); // no other process can do it
 }

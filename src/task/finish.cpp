@@ -33,15 +33,15 @@ Claim take_or_raise(store::Store &store, const LeaseName &name) {
 
 Task fail_run(store::Store &store, const store::SpecRow &spec, const store::LeaseRow &lease, const Failure &failure,
               TimestampTz now) {
-    const shmem::StatKey key = stat_key(spec.queue);
-    shmem::count(key, shmem::Count::failed);
+    const shmem::StatId id = stat_id(spec.queue);
+    shmem::count(id, shmem::Count::failed);
     store::Carry carry = lease.carry;
     carry.errors = add_error(carry.errors, failure.error);
     if (spec.max_attempts && carry.failures + 1 >= *spec.max_attempts) {
         carry.failures++;
         return aborted(store, spec, lease, carry, now);
     }
-    shmem::count_time(key, shmem::Time::run, now - lease.leased);
+    shmem::count_time(id, shmem::Time::run, now - lease.leased);
     leave_pools(store, spec);
     Jsonb *errors = carry.errors;
     carry = carry_on(lease, Ending::retry, now);

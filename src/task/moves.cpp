@@ -107,7 +107,7 @@ Task make_ready(Store &store, const store::SpecRow &spec, const store::Carry &ca
     note_key_ready(store, row);
     if (has_handler(store, spec.queue))
         shmem::note_time(shmem::Timer::handler, now + k_handler_delay);
-    shmem::count_arrival(stat_key(spec.queue), shmem::Place::ready);
+    shmem::count_arrival(stat_id(spec.queue), shmem::Place::ready);
     record_event(store, spec, model::Status::ready, carry, nullptr, now);
     notify_ready(store, spec.queue);
     return task_of(spec, row);
@@ -119,7 +119,7 @@ Task wait(Store &store, const store::SpecRow &spec, const store::WaitingRow &row
     insert(store, row);
     if (row.due)
         shmem::note_time(shmem::Timer::due, *row.due);
-    shmem::count_arrival(stat_key(spec.queue), shmem::Place::waiting);
+    shmem::count_arrival(stat_id(spec.queue), shmem::Place::waiting);
     record_event(store, spec, model::Status::waiting, row.carry, nullptr, row.updated);
     return task_of(spec, row);
 }
@@ -157,15 +157,15 @@ Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRo
     row.carry.attempt++;
     row.carry.history = begin_history(row.carry.history, lease.worker, row.carry.attempt, now);
     if (lease.permit != nullptr) { // before the row is written
-        const shmem::HeadKey queue{MyDatabaseId, compat::file_number(store[TableId::lease].rel), spec.queue};
+        const shmem::HeadId queue{MyDatabaseId, compat::file_number(store[TableId::lease].rel), spec.queue};
         shmem::tell_gaps(queue, shmem::gap_hash(view(lease.permit)), shmem::k_permits, spec.id, spec.id);
     }
     insert(store, row);
     shmem::note_time(shmem::Timer::deadline, row.deadline);
-    const shmem::StatKey key = stat_key(spec.queue);
-    shmem::count_arrival(key, shmem::Place::running);
-    shmem::count(key, shmem::Count::leased);
-    shmem::count_time(key, shmem::Time::wait, now - ready.updated);
+    const shmem::StatId id = stat_id(spec.queue);
+    shmem::count_arrival(id, shmem::Place::running);
+    shmem::count(id, shmem::Count::leased);
+    shmem::count_time(id, shmem::Time::wait, now - ready.updated);
     record_event(store, spec, model::Status::running, row.carry, lease.worker, now);
     return task_of(spec, row);
 }
@@ -182,11 +182,11 @@ Task make_final(Store &store, const store::SpecRow &spec, const Final &end, Time
                                 .result = end.result,
                                 .metrics = end.metrics};
     insert(store, row);
-    const shmem::StatKey key = stat_key(spec.queue);
-    shmem::count_arrival(key, shmem::Place::terminal);
-    shmem::count(key, count_of(end.status));
+    const shmem::StatId id = stat_id(spec.queue);
+    shmem::count_arrival(id, shmem::Place::terminal);
+    shmem::count(id, count_of(end.status));
     if (end.leased && end.status != model::Status::cancelled)
-        shmem::count_time(key, shmem::Time::run, now - *end.leased);
+        shmem::count_time(id, shmem::Time::run, now - *end.leased);
     record_event(store, spec, end.status, end.carry, end.owner, now);
     if (spec.dedup_key != nullptr)
         end_dedup_key(store, spec, end.status == model::Status::completed);
@@ -210,12 +210,12 @@ store::Taken take(Store &store, TableId table, const store::SpecRow &spec, const
         shmem::note_taken(file, spec.queue, spec.priority);
         const auto &queue = queue_of(store, spec.queue).row;
         if (queue && queue->notify)
-            shmem::note_notify_taken(stat_key(spec.queue));
+            shmem::note_notify_taken(stat_id(spec.queue));
         if (queue && goes_by_keys(*queue))
             shmem::note_key_taken(file, spec.queue, shmem::gap_hash(spec.key != nullptr ? view(spec.key) : ""));
     }
     if (table != TableId::spec)
-        shmem::count_departure(stat_key(spec.queue), place_of(table));
+        shmem::count_departure(stat_id(spec.queue), place_of(table));
     return taken;
 }
 

@@ -15,6 +15,6 @@ store::Store open_for_write(const char *call);
 store::Store open_for_settings(const char *call);
 
 // For the statistics of a queue; 0: of the monitor.
-inline shmem::StatKey stat_key(int32 queue) { return {MyDatabaseId, store::identity(), queue}; }
+inline shmem::StatId stat_id(int32 queue) { return {MyDatabaseId, store::identity(), queue}; }
 
 } // namespace scylla

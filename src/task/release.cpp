@@ -14,7 +14,7 @@ using store::TableId;
 
 Task given_back(store::Store &store, const Claim &claim) {
     const TimestampTz now = GetCurrentTimestamp();
-    shmem::count(stat_key(claim.spec->queue), shmem::Count::yielded);
+    shmem::count(stat_id(claim.spec->queue), shmem::Count::yielded);
     return make_ready(store, *claim.spec, carry_on(*claim.lease, Ending::yield, now), now);
 }
 

@@ -123,7 +123,7 @@ void insert_all_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, co
 
 // Puts a new task into its first state. Its gates are in the table.
 Task place(Store &store, store::Dirty *dirty, const SpecRow &spec) {
-    shmem::count(stat_key(spec.queue), shmem::Count::submitted);
+    shmem::count(stat_id(spec.queue), shmem::Count::submitted);
     if (spec.gates)
         return place_gated(store, dirty, spec, {}, spec.created);
     if (spec.not_before && *spec.not_before > spec.created)
@@ -133,16 +133,16 @@ Task place(Store &store, store::Dirty *dirty, const SpecRow &spec) {
 
 // The same for a task of which a gate is known to be closed, and no provider has failed.
 Task place_closed(Store &store, const SpecRow &spec, std::optional<TimestampTz> times_out) {
-    shmem::count(stat_key(spec.queue), shmem::Count::submitted);
+    shmem::count(stat_id(spec.queue), shmem::Count::submitted);
     return make_gated(store, spec, {}, times_out, spec.created);
 }
 
 // Ends a task at once because no slot is free (task/depth.h). The caller must settle gates, because others may wait for
 // it.
 Task shed(Store &store, const SpecRow &spec) {
-    const shmem::StatKey key = stat_key(spec.queue);
-    shmem::count(key, shmem::Count::submitted);
-    shmem::count(key, shmem::Count::shed);
+    const shmem::StatId id = stat_id(spec.queue);
+    shmem::count(id, shmem::Count::submitted);
+    shmem::count(id, shmem::Count::shed);
     store::Carry carry{};
     carry.errors = add_error(nullptr, make_error("queue-full", "the queue has reached its max_depth"));
     return make_final(store, spec, {.status = model::Status::cancelled, .carry = carry}, spec.created);

@@ -166,8 +166,8 @@ private:
             "Cancel tasks: those that are named, or all that match.\n\n"
             "Their workers notice at the next heartbeat. If a task does not exist, has ended, or cannot be "
             "cancelled, the others are cancelled all the same, and the exit status is 1.\n\n"
-            "Tasks that match are cancelled in portions, each in a transaction of its own. Prints their number. "
-            "After an interruption, the same command goes on.",
+            "Tasks that match are cancelled in portions, each in a transaction of its own, with pauses so that workers "
+            "go first. Prints their number. After an interruption, the same command goes on.",
             cancel_tasks);
         argument(command, "RN", o->rns, "Names of the tasks.");
         filter(command, o->filter, "waiting|ready|running|live");

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "json_text.h"
+#include "pace.h"
 
 namespace scylla::cli {
 
@@ -237,6 +238,7 @@ int do_many(session &server, const std::string &function, const value &filter, b
     std::size_t done = 0;
     int status = 0;
     do {
+        const auto begin = std::chrono::steady_clock::now();
         const rows portion = server.query("select cursor, rn, problem from " + function +
                                               "($1::jsonb, $2::int, $3, preview => $4::bool, max_looks => 100000)",
                                           {filter, k_portion, after, dry_run ? "true" : "false"});
@@ -251,6 +253,8 @@ int do_many(session &server, const std::string &function, const value &filter, b
                 status = 1;
             }
         }
+        if (after && !dry_run)
+            pause_after_portion(begin);
     } while (after);
     std::cout << done << '\n';
     return status;
@@ -286,6 +290,7 @@ void resubmit_matching(const context &given, session &server, const resubmit_opt
     std::size_t left = std::strtoul(options.limit.c_str(), nullptr, 10);
     value after;
     do {
+        const auto begin = std::chrono::steady_clock::now();
         const rows portion = server.query(
             "select cursor, rn, coalesce(new_rn, '') from scylla.resubmit_matching($1::jsonb, least($2::int, 500), $3, "
             "$4::bool, 100000)",
@@ -300,6 +305,8 @@ void resubmit_matching(const context &given, session &server, const resubmit_opt
             copies.push_back(*row[2]);
             left--;
         }
+        if (after && left > 0 && !options.preview)
+            pause_after_portion(begin);
     } while (after && left > 0);
     show(server,
          std::string{"select rn"} + (options.preview ? "" : ", new_rn") +

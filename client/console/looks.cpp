@@ -50,11 +50,14 @@ constexpr const char *k_plans = R"(
         from scylla.plan order by created desc limit 100) p)";
 
 // What has run is a look of its own: it reads all tasks of the plan once more.
+// Of a large plan only the tasks that are shown are looked up in the tables of the states.
 constexpr const char *k_plan = R"(
     select json_build_object('plan', (select row_to_json(p) from scylla.plan p where name = $1),
         'tasks', (select coalesce(json_agg(t), '[]') from (
             select rn, queue, status, progress, created, updated, owner, attempt, depends_on
-            from scylla.plan_task where plan = $1 order by created, rn limit 1000) t)))";
+            from scylla.plan_task where plan = $1 and rn = any (array(
+                select rn from scylla.plan_task where plan = $1 order by created, rn limit 1000))
+            order by created, rn) t)))";
 
 constexpr const char *k_attempts = R"(
     select coalesce(json_agg(a), '[]') from (select * from scylla.plan_timeline($1) limit 1000) a)";
@@ -378,11 +381,12 @@ constexpr change k_changes[] = {
      PREVIEW "scylla.resubmit_matching($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
     {"preview_cancel", PREVIEW "scylla.cancel_many($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
     {"preview_yield", PREVIEW "scylla.yield_many($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
-    {"cancel_all", PORTION "scylla.cancel_many($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
-    {"yield_all", PORTION "scylla.yield_many($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
+    {"cancel_all", PORTION "scylla.cancel_many($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)", true},
+    {"yield_all", PORTION "scylla.yield_many($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)", true},
     {"resubmit_all",
      "select json_build_object('done', count(rn), 'problems', '[]'::json, 'next', max(cursor) filter (where rn is "
-     "null)) from scylla.resubmit_matching($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
+     "null)) from scylla.resubmit_matching($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)",
+     true},
     {"run_now",
      "select json_build_object('rn', t.rn, 'status', t.status) from scylla.reschedule($1::jsonb ->> 'rn') t"},
     {"priority", "select json_build_object('rn', t.rn, 'priority', t.priority) from "

@@ -25,6 +25,7 @@ extern const char *const k_small_pulse;
 struct change {
     const char *name;
     const char *sql;
+    bool is_portion = false; // of everything that matches: the page asks for the next one when it has the answer
 };
 [[nodiscard]] std::span<const change> changes();
 

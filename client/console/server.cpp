@@ -21,6 +21,7 @@
 #include "gzip.h"
 #include "json_text.h"
 #include "looks.h"
+#include "pace.h"
 #include "pulse.h"
 #include "shared_answers.h"
 #include "text_file.h"
@@ -274,7 +275,16 @@ private:
 
     void add_changes() {
         for (const change &each : changes())
-            add_change(each.name, [this, &each](const std::string &body) { return m_acting.ask(each.sql, {body}); });
+            add_change(each.name, [this, &each](const std::string &body) { return run_change(each, body); });
+    }
+
+    // A pause after a portion is made here: browsers slow the timers of hidden pages down.
+    std::string run_change(const change &wanted, const std::string &body) {
+        const auto begin = std::chrono::steady_clock::now();
+        std::string done = m_acting.ask(wanted.sql, {body});
+        if (wanted.is_portion)
+            pause_after_portion(begin);
+        return done;
     }
 
     void add_for_machines() {

@@ -44,10 +44,12 @@ constexpr const char *k_queue = R"(
     select json_build_object('settings', (select row_to_json(q) from scylla.queue_settings q where queue = $1),
         'grants', (select coalesce(json_agg(g order by privilege, role), '[]') from scylla.queue_grants g where queue = $1)))";
 
+// The tasks of the plans that are shown are counted, and no others.
 constexpr const char *k_plans = R"(
     select coalesce(json_agg(p), '[]') from (
         select name, status, progress, waiting, ready, running, completed, aborted, cancelled, created, opened, finished, owner
-        from scylla.plan order by created desc limit 100) p)";
+        from scylla.plan where name = any (array(select name from scylla.plan order by created desc limit 100))
+        order by created desc) p)";
 
 // What has run is a look of its own: it reads all tasks of the plan once more.
 // Of a large plan only the tasks that are shown are looked up in the tables of the states.

@@ -3,15 +3,15 @@
 create or replace function scylla.reschedule(rn text, not_before timestamptz = null) returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_reschedule';
 comment on function scylla.reschedule is
-'Changes when a task becomes ready: one that is ready, or that waits for its time or its next attempt. Returns it.
-  not_before  a time in the past or null: it is ready now
+'Changes the time at which a task becomes ready, and returns the task. It must be ready, or wait for its time or its next attempt.
+  not_before  a time in the past or null: now
 Errors: P0002 no such task; 55000 it runs, has ended, or waits for other tasks, its plan or a condition; 22023 bad argument. Locks:
 waits for a transaction that is changing the task.';
 
 create or replace function scylla.set_priority(rn text, priority integer) returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_set_priority';
 comment on function scylla.set_priority is
-'Gives a task that waits or is ready another priority, and returns it. Within the priority its age counts, as always.
+'Changes the priority of a task that is waiting or ready, and returns the task. Within a priority the oldest task still comes first.
   priority  0..127; 127 is leased first; null: 0
 Errors: P0002 no such task; 55000 it runs or has ended; 22023 bad argument. Locks: waits for a transaction that is changing the
 task.';

@@ -39,7 +39,7 @@ is using the name for the first time.';
 create or replace function scylla.grant_signal(name text, role text, privilege text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_grant_signal';
 comment on function scylla.grant_signal is
-'Gives a role, and its members, a privilege on the signals of a name. Needs admin.
+'Grants a privilege on the signals of a name to a role and its members. Needs admin.
   role       its name exactly as in pg_roles, or ''public'' for everybody
   privilege  send: send signals
              wait: wait for signals and see them
@@ -49,11 +49,11 @@ Errors: 42704 nobody has used the name, or unknown role; 42501 no privilege; 220
 create or replace function scylla.revoke_signal(name text, role text, privilege text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_revoke_signal';
 comment on function scylla.revoke_signal is
-'Takes a privilege on the signals of a name back. What the role has through other roles, as owner or as superuser stays. Needs
+'Revokes a privilege on the signals of a name. Rights that the role has through other roles, as owner or as superuser stay. Needs
 admin. Errors: 42704 nobody has used the name; 42501 no privilege; 22023 bad argument.';
 
 create or replace function scylla.set_signal_owner(name text, owner text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_set_signal_owner';
 comment on function scylla.set_signal_owner is
-'Gives the name of a signal to another role. The caller must have admin and be able to become the new owner (SET ROLE), or be a
+'Transfers the name of a signal to another role. The caller must have admin and be able to become the new owner (SET ROLE), or be a
 superuser. Errors: 42704 nobody has used the name, or unknown role; 42501 no privilege; 22023 bad argument.';

@@ -3,7 +3,7 @@
 create or replace function scylla.define_job(job text, queue text, settings jsonb = '{}', needs jsonb = '[]') returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_define_job';
 comment on function scylla.define_job is
-'Defines a job type, or redefines one of the caller''s. Runs that exist already are not changed.
+'Defines a job type, or redefines one of the caller''s. Existing runs are not changed.
   job       1..200 characters
   queue     where its tasks are submitted; the caller needs the privilege submit on it
   settings  chunk_size (ids per task; null: all in one), select_work (a function of args jsonb that returns setof bigint or bigint[]:
@@ -18,12 +18,12 @@ Errors: 42704 no such job or queue; 42501 no privilege, or not the owner; 22023 
 create or replace function scylla.drop_job(job text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_drop_job';
 comment on function scylla.drop_job is
-'Removes a job type with its freshness. Its plans go on. Errors: 42704 no such job; 42501 not the owner; 2BP01 another job needs it.';
+'Removes a job type and its freshness. Its plans continue. Errors: 42704 no such job; 42501 not the owner; 2BP01 another job needs it.';
 
 create or replace function scylla.grant_job(job text, role text, privilege text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_grant_job';
 comment on function scylla.grant_job is
-'Gives a role, and its members, a privilege on a job of the caller''s; no error if it has it already.
+'Grants a privilege on one of the caller''s jobs to a role and its members; no error if the role has it already.
   role       its name exactly as in pg_roles, or ''public'' for everybody
   privilege  run: run and explain it, with the rights that its owner has on queues
 Errors: 42704 no such job or role; 42501 not the owner; 22023 bad argument. Locks: as define_job().';
@@ -31,25 +31,25 @@ Errors: 42704 no such job or role; 42501 not the owner; 22023 bad argument. Lock
 create or replace function scylla.revoke_job(job text, role text, privilege text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_revoke_job';
 comment on function scylla.revoke_job is
-'Takes a privilege on a job back. The role need not have it, nor exist any more. Plans go on.
+'Revokes a privilege on a job. The role need not have it, nor exist any more. Plans continue.
 Errors: 42704 no such job; 42501 not the owner; 22023 bad argument. Locks: as define_job().';
 
 create or replace function scylla.run_job(job text, ids int8multirange = null, args jsonb = '{}', options jsonb = '{}') returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_run_job';
 comment on function scylla.run_job is
-'Runs a job over ids, and before it all that it needs where that is not fresh. Returns the name of the plan, which is open. The caller
-needs the privilege submit on the queues of the job and of all that it needs, or the privilege run on the job: then its owner needs them.
+'Runs a job over ids, and before it everything that it needs and that is not fresh. Returns the name of the plan, which is open. The caller
+needs the privilege submit on the queues of the job and of all that it needs. Or the caller needs run on the job, and its owner needs submit.
   ids      null: those that select_work finds
   args     an object, for the tasks of the job and of all that it needs
   options  prune (slice: a job that is needed runs for all ids of a slice if one of them is stale; chunk: only the chunks with a stale
            id), strict_order (false; true: wait for a chunk that runs in this plan even if its older result is fresh enough), variant
-           (freshness is kept for each), wait (true; false: start also where an older plan is still at something that the job
-           needs, for the same ids), request_id (the same again returns the plan of the first call), plan (its name, 1..190 characters; null: a UUIDv7),
+           (freshness is kept for each), wait (true; false: start even if an older plan is still working on something
+           that the job needs, for the same ids), request_id (a repeated id returns the plan of the first call), plan (its name, 1..190 characters; null: a UUIDv7),
            not_before (its tasks are not leased before that)
 The spec of a task is {"job": name, "ids": [[1, 3], [5, 5]], "args": {...}, "plan": name}. When it is completed, the ids are fresh as
 of the beginning of its last lease.
 Errors: 42704 no such job; 42501 no privilege; 22023 bad argument; 42710 the plan exists; 55000 it is running, and allow_multiple is
-false; 54000 more than 1,000,000 tasks; 42804 select_work is gone; what select_work raises; those of submit.
+false; 54000 more than 1,000,000 tasks; 42804 select_work no longer exists; and the errors of select_work and submit.
 Locks: waits for another run of the same job, where allow_multiple is false.';
 
 create or replace function scylla.explain_job(job text, ids int8multirange = null, args jsonb = '{}', options jsonb = '{}')
@@ -62,7 +62,7 @@ nothing (but calls select_work). Arguments, privileges and errors as for run_job
 create or replace function scylla.mark_fresh(job text, ids int8multirange, finished timestamptz = null, variant text = null) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_mark_fresh';
 comment on function scylla.mark_fresh is
-'Says that ids of a job are as fresh as of a time, for data that something else has made. Never makes anything less fresh.
+'Records that ids of a job are as fresh as of a time, for data that was produced in another way. Never makes anything less fresh.
   finished  null: now
   variant   1..200 characters; null: that of runs without one
 Errors: 42704 no such job; 42501 not the owner; 22023 bad argument.';

@@ -3,12 +3,12 @@
 create or replace function scylla.create_job_template(definition jsonb) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_job_template';
 comment on function scylla.create_job_template is
-'Makes a job template, whose owner is the caller: parameters and tags that steps with this sub_type begin with. One with the same job type
-and version is replaced: steps whose parameters are evaluated from then on have the new one.
+'Creates a job template, which the caller owns: parameters and tags with which steps of this sub_type begin. A template with the same job
+type and version is replaced: steps whose parameters are evaluated from then on use the new one.
   definition  {"job_type": the sub_type of the steps, "version": any name, default "default", "type": that the steps must have, "params":
               {...}, "tags": [...], "inherit_from": {job_type: version, ...}, "description": ..., "status": ...}; or an object with that as its
               member "definition", whose other members are kept with it. At most scylla.max_definition_size
-Errors: 22023 a fault in the definition, with its place, or one that inherits from it would have a fault; 42501 the job type belongs to
+Errors: 22023 an error in the definition, with its place, or a template that inherits from it would become invalid; 42501 the job type belongs to
 another role; 0A000 the database is not in UTF8. Locks: waits for a transaction that is changing templates of the same job type.';
 
 create or replace function scylla.drop_job_template(job_type text, version text) returns void

@@ -137,7 +137,7 @@ begin atomic
     from scylla._plan_nodes(plan_dot.plan, coalesce(plan_dot.max_tasks, 200)) p;
 end;
 comment on function scylla.plan_dot is
-'A plan as a Graphviz graph: one node per task, coloured by status (dashed: aborted because a task that it depends on was), and an arrow from each task to the tasks that depend on it. What else tasks wait for is a sheet: callbacks, signals, checks, pools, times.
+'A plan as a Graphviz graph: one node per task, coloured by status (dashed: aborted because a task that it depends on was), and an arrow from each task to the tasks that depend on it. Other things that tasks wait for are sheets: callbacks, signals, checks, pools, times.
   max_tasks  1..100000; in a larger plan, tasks of the same queue, status and similar depth share one node, and there are no sheets
 Needs EXECUTE on plan_completed and SELECT on the view plan_task. Errors: P0002 no such plan; 22023 bad argument.';
 

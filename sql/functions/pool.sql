@@ -4,56 +4,56 @@ create or replace function scylla.create_pool(pool text, capacity jsonb, policy 
     returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_pool';
 comment on function scylla.create_pool is
-'Creates a pool: resources, and how much of each there is. The caller owns it.
+'Creates a pool: resources, and the amount of each. The caller owns it.
   pool      1..200 characters
   capacity  amounts by resource, {"memory_gb": 2000, "cores": 5000}: at most 32, each at least 0, with at most 15 digits before
             and 3 after the point
   policy    strict: the first task that does not fit stops the line; greedy: it is passed over; backfill: it is passed over by
             tasks that do not delay its planned start
-  settings  max_bypass: what becomes free is kept for the head of the line once so many tasks have been placed before it and its
-            start cannot be planned (100); metrics_max_age: nothing is placed while the last report_usage() is older (null: reports
-            are not needed)
+  settings  max_bypass: after this many tasks have been placed before the head of the line, and if its start cannot be planned, what
+            becomes free is kept for it (100); metrics_max_age: nothing is placed while the last report_usage() is older (null:
+            reports are not needed)
 Errors: 42710 the pool exists; 22023 bad argument. Locks: waits for a transaction that is creating the same pool.';
 
 create or replace function scylla.alter_pool(pool text, changes jsonb) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_alter_pool';
 comment on function scylla.alter_pool is
 'Changes a pool. Needs admin. changes may have capacity, policy, max_bypass and metrics_max_age, as for create_pool(). A lower
-capacity revokes nothing: tasks that hold more go on.
+capacity revokes nothing: tasks that hold more continue.
 Errors: 42704 unknown pool; 42501 no privilege; 22023 bad argument. Locks: waits for a transaction that is changing the same pool.';
 
 create or replace function scylla.drop_pool(pool text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_drop_pool';
 comment on function scylla.drop_pool is
 'Drops a pool that no live task needs. Needs admin.
-Errors: 42704 unknown pool; 42501 no privilege; 2BP01 tasks need it that have not ended, or are being
-submitted. Locks: as alter_pool(); a submit that needs the pool waits until the transaction ends.';
+Errors: 42704 unknown pool; 42501 no privilege; 2BP01 tasks that have not ended, or are being submitted,
+need it. Locks: as alter_pool(); a submit that needs the pool waits until the transaction ends.';
 
 create or replace function scylla.drain_pool(pool text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_drain_pool';
 comment on function scylla.drain_pool is
-'Places nothing more in a pool until resume_pool(). What runs goes on. Needs admin.
+'Stops placing tasks in a pool until resume_pool(). Running tasks continue. Needs admin.
 Errors: 42704 unknown pool; 42501 no privilege. Locks: as alter_pool().';
 
 create or replace function scylla.resume_pool(pool text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_resume_pool';
 comment on function scylla.resume_pool is
-'Ends drain_pool(). Needs admin.
+'Places tasks in a pool again, after drain_pool(). Needs admin.
 Errors: 42704 unknown pool; 42501 no privilege. Locks: as alter_pool().';
 
 create or replace function scylla.report_usage(pool text, used jsonb, at timestamptz = null) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_report_usage';
 comment on function scylla.report_usage is
-'Reports what is in use of a pool, by whomever. Free is, per resource, the capacity without the larger of two amounts: what is
-reserved, and what was reported plus what has been reserved since. The report with the latest time counts. Needs report.
+'Reports how much of a pool is in use, by anyone. For each resource, the free amount is the capacity minus the larger of two amounts:
+what is reserved, and what was reported plus what has been reserved since. The report with the latest time counts. Needs report.
   used  amounts by resource; a resource that is missing counts as 0
-  at    when it was measured, not in the future; null: now
+  at    the time of the measurement, not in the future; null: now
 Errors: 42704 unknown pool; 42501 no privilege; 22023 bad argument.';
 
 create or replace function scylla.grant_pool(pool text, role text, privilege text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_grant_pool';
 comment on function scylla.grant_pool is
-'Gives a role, and its members, a privilege on a pool. Needs admin.
+'Grants a privilege on a pool to a role and its members. Needs admin.
   role       its name exactly as in pg_roles, or ''public'' for everybody
   privilege  use: submit tasks that need it
              report: report what is in use
@@ -63,14 +63,14 @@ Errors: 42704 unknown pool or role; 42501 no privilege; 22023 bad argument. Lock
 create or replace function scylla.revoke_pool(pool text, role text, privilege text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_revoke_pool';
 comment on function scylla.revoke_pool is
-'Takes a privilege on a pool back. The role need not exist any more. Needs admin. Tasks that have been submitted stay.
+'Revokes a privilege on a pool. The role need not exist any more. Needs admin. Submitted tasks stay.
 Errors: 42704 unknown pool; 42501 no privilege; 22023 bad argument. Locks: as alter_pool().';
 
 create or replace function scylla.place(pool text = null, out rn text, out chosen text) returns setof record
     language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_place';
 comment on function scylla.place is
 'Places the tasks that fit, and returns them: the task, and the pool that was chosen (null if it needs several at once). The monitor
-does so at every commit that changes something, so this is for servers without a monitor. Needs admin.
+does this at every commit that changes something, so the function is for servers without a monitor. Needs admin.
   pool  null: all pools on which the caller has the privilege admin
 Errors: 42704 unknown pool; 42501 no privilege.';
 

@@ -114,11 +114,11 @@ create or replace function scylla.run_tree(workflow text, instance bigint, max_i
                    ended timestamptz, params jsonb, error jsonb, task text, workflow_id text, instance_id bigint)
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_run_tree';
 comment on function scylla.run_tree is
-'An instance as a tree: a row for each step in the order of the definition, what is inside of it below, one deeper. Kinds are run, step,
-foreach, while, subworkflow, template, iteration, and iterations: so many (count) of a loop that have the same status. A subworkflow that the caller
-may not view is a step only, and one with "sync": false has no steps here. Steps that do not exist yet are NOT_CREATED.
-  max_iterations  0..1000: a loop with more iterations is shown by their numbers
-  failed_first    steps and iterations that have failed before others, and of each loop the first ones that have failed
+'An instance as a tree: a row for each step in the order of the definition, with its contents below, one level deeper. Kinds are run, step,
+foreach, while, subworkflow, template, iteration, and iterations: the iterations of a loop (count of them) with the same status. A subworkflow that
+the caller may not view is only a step, and one with "sync": false has no steps here. Steps that do not exist yet are NOT_CREATED.
+  max_iterations  0..1000: of a loop with more iterations only their numbers are shown
+  failed_first    failed steps and iterations come before others, and of each loop the first failed ones are shown
 Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance; 22023 bad argument.';
 
 -- Searches loops and subworkflows that are not complete, and in these only what has not succeeded, however much has.
@@ -163,8 +163,8 @@ create or replace function scylla.failed_steps(workflow text, instance bigint, m
                    error jsonb, task text)
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_failed_steps';
 comment on function scylla.failed_steps is
-'The steps because of which an instance has failed, or will, also those in its loops and subworkflows, that which failed first first. Not the loops
-and subworkflows that failed because of them, and not what IGNORE_FAILURE has made of no account.
+'The steps because of which an instance has failed or will fail, including those in its loops and subworkflows, in the order in which they failed.
+The loops and subworkflows that failed because of them are left out, and so are failures that IGNORE_FAILURE covers.
   max_steps  1..100000
 Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance; 22023 bad argument.';
 
@@ -402,7 +402,7 @@ comment on function scylla._draw_lineage is 'Internal: a picture of where signal
 create or replace function scylla.workflow_dot(workflow text, version text = 'default') returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_workflow_dot';
 comment on function scylla.workflow_dot is
-'A version of a workflow as a Graphviz graph: a node for each step, arrows with their conditions, and a frame around what is in a loop.
+'A version of a workflow as a Graphviz graph: a node for each step, arrows with their conditions, and a frame around the contents of a loop.
   version  active, latest, default (the active one or else the latest), or a number
 Errors: 42704 no such workflow or version; 42501 no privilege view; 55000 no version is active; 22023 bad argument.';
 
@@ -431,8 +431,8 @@ create or replace function scylla.lineage_dot(workflow text, instance bigint, ma
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_lineage_dot';
 comment on function scylla.lineage_dot is
 'The signals of an instance as a Graphviz graph: those that have started it or that its steps have waited for, with the steps that sent them, and those that
-its steps have sent, with the instances and steps that have used them. What is of the instance itself has a colour. Signals on which the caller has not
-the privilege wait, and users that he may not view, are not there; nor are signals that only a worker has named, and of each signal there are up to 20 users.
+its steps have sent, with the instances and steps that have used them. The instance''s own nodes have a colour. Signals on which the caller lacks
+the privilege wait are left out, and so are users that the caller may not view and signals that only a worker has named. Each signal has up to 20 users.
   max_signals  1..1000: the newest ones
 Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance; 22023 bad argument.';
 

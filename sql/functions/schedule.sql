@@ -74,7 +74,7 @@ the view scylla.schedules, and does not stop the others.';
 create or replace function scylla.arm_schedules() returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_arm_schedules';
 comment on function scylla.arm_schedules is
-    'Arms the caller''s schedules in this database, after it was restored from a dump. Returns how many were not armed before.';
+    'Arms the caller''s schedules in this database, after a restore from a dump. Returns the number of schedules that were not armed before.';
 
 create or replace function scylla._run_schedules_at(now timestamptz) returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_run_schedules_at';

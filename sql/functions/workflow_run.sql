@@ -4,12 +4,12 @@ create or replace function scylla.start_workflow(workflow text, params jsonb = '
     out code int, out workflow_id text, out instance bigint, out run int, out status text)
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_start_workflow';
 comment on function scylla.start_workflow is
-'Starts a new instance of a workflow. What becomes of it while others have not ended, and of those, the run strategy says.
-  params      an object: parameters as definitions have them ({"type", "value"}), or just values
+'Starts a new instance of a workflow. The run strategy decides what happens to it, and to others, while others have not ended.
+  params      an object: parameters as in definitions ({"type", "value"}), or just values
   version     active, latest, default (the active one or else the latest), or a number
   request_id  1..200 characters; null: none. The same id starts a workflow only once
-Returns code 1: it is started, or waits for its turn; 0: request_id has been used before, and this is its run; -1: it has been stopped
-at once, by FIRST_ONLY. status is CREATED until the engine has taken it up, or STOPPED.
+Returns code 1: the run is started, or waits for its turn; 0: request_id has been used before, and this is its run; -1: FIRST_ONLY has
+stopped the run at once. status is CREATED until the engine processes the run, or STOPPED.
 Errors: 42704 no such workflow or version; 42501 no privilege run; 55000 no version is active; 22023 bad argument, or parameters that
 cannot be evaluated. Locks: waits for a transaction that starts or changes the same workflow.';
 
@@ -28,9 +28,9 @@ create or replace function scylla.restart_run(workflow text, instance bigint, po
     out code int, out run int, out status text, out of_workflow text, out of_instance bigint)
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_restart_run';
 comment on function scylla.restart_run is
-'Runs an instance again, whose last run has ended: its version, with the parameters of that run. If a step of another run has started it
-and waits for it, as a subworkflow, that step runs again, and so the runs above it: the topmost one that has ended gets a new run, in
-which only the path down to the instance runs again, and what follows it; or the step of the nearest one that goes on gets another attempt.
+'Runs an instance again whose last run has ended: its version, with the parameters of that run. If a step of another run started it as a
+subworkflow and waits for it, that step runs again, and so do the runs above it. The topmost run that has ended gets a new run, in which
+only the path down to the instance and what follows it run again. Or the step of the nearest run that has not ended gets another attempt.
   policy       RESTART_FROM_INCOMPLETE: steps that are not complete, and what follows them; RESTART_FROM_BEGINNING: all steps;
                RESTART_FROM_SPECIFIC: a step, and what follows it
   params       parameters to change: an object as of start_workflow()
@@ -47,7 +47,7 @@ starts or changes the same workflow.';
 create or replace function scylla.stop_run(workflow text, instance bigint) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_stop_run';
 comment on function scylla.stop_run is
-'Has the last run of an instance end as STOPPED: its tasks are cancelled, and nothing more begins. Returns at once. One that is STOPPED stays so.
+'Ends the last run of an instance as STOPPED: its tasks are cancelled, and nothing more begins. Returns at once. No error if it is already STOPPED.
 Errors: 42704 no such workflow; 42501 no privilege run; P0002 no such instance; 55000 it has ended otherwise; 22023 bad argument.';
 
 create or replace function scylla.kill_run(workflow text, instance bigint) returns void
@@ -57,20 +57,20 @@ comment on function scylla.kill_run is 'The same, but the run ends as FAILED. Er
 create or replace function scylla.unblock_run(workflow text, instance bigint) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_unblock_run';
 comment on function scylla.unblock_run is
-'Lets STRICT_SEQUENTIAL start others though the last run of an instance has failed; no error if it does so already.
+'Lets STRICT_SEQUENTIAL start other runs although the last run of an instance has failed; no error if it already does.
 Errors: 42704 no such workflow; 42501 no privilege run; P0002 no such instance; 55000 its last run has not failed; 22023 bad argument.
 Locks: waits for a transaction that changes the same run.';
 
 create or replace function scylla.unblock_workflow(workflow text) returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_unblock_workflow';
 comment on function scylla.unblock_workflow is
-'The same for all runs of a workflow. Returns how many blocked others. Errors: 42704, 42501, 22023 as unblock_run().';
+'The same for all runs of a workflow. Returns the number of runs that blocked others. Errors: 42704, 42501, 22023 as unblock_run().';
 
 create or replace procedure scylla.advance(inout turns bigint = null)
     language c as 'MODULE_PATHNAME', 'scylla_advance';
 comment on procedure scylla.advance is
-'Does what the engine of workflows does, in this session, until there is nothing more to do: for servers that do not preload the library,
-and for tests. turns: how many transactions it took. Errors: 25001 inside a transaction block.';
+'Does the work of the engine of workflows in this session, until there is nothing more to do: for servers that do not preload the library,
+and for tests. turns: the number of transactions. Errors: 25001 inside a transaction block.';
 
 create or replace function scylla._advance() returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_advance_here';
@@ -79,23 +79,23 @@ comment on function scylla._advance is 'Internal: what advance() does, as a part
 create or replace function scylla.set_output(rn text, params jsonb, artifacts jsonb = null, worker text = null, attempt int = null) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_set_output';
 comment on function scylla.set_output is
-'What the task of a step puts out, before it has ended. It is read when the task is completed, as if its result had it; the result goes over it,
-and a later call over an earlier one, member by member. Of an attempt that is not completed nothing is read but maestro_retry.
-  params     values of parameters that the step has; null: none
+'Sets output of the task of a step before the task has ended. It is read when the task is completed, as if it were in the result. The result
+overrides it, and a later call overrides an earlier one, member by member. If the attempt is not completed, only maestro_retry is read.
+  params     values of parameters of the step; null: none
   artifacts  an object; maestro_dynamic_output: {"signal_outputs": [...]}: more signals; maestro_retry: {"retryable": false}: the step is
-             not tried again; null: none
+             not retried; null: none
   worker     the worker that must hold the lease; null: any
-  attempt    of the task, which must be the present one; null: any
-Errors: P0002 no such task; 42501 no privilege work; 55000 another worker holds the lease; 22023 bad argument, a task that does not run or is
-of no step, or a parameter that the step has not.';
+  attempt    the attempt of the task, which must be the current one; null: any
+Errors: P0002 no such task; 42501 no privilege work; 55000 another worker holds the lease; 22023 bad argument, a task that is not running or belongs
+to no step, or a parameter that the step does not have.';
 
 create or replace function scylla.run_sql(task scylla.task) returns jsonb
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_run_sql';
 comment on function scylla.run_sql is
-'The handler of queues for steps of type Sql: create_queue(''sql'', handler => ''scylla.run_sql''). Runs the statement of the step that the
-task is of, as the current user, with the parameters of the step as $1 (jsonb). Columns of its row that are named like parameters of the
+'The handler of queues for steps of type Sql: create_queue(''sql'', handler => ''scylla.run_sql''). Runs the statement of the step to which the
+task belongs, as the current user, with the parameters of the step as $1 (jsonb). Columns of its row that are named like parameters of the
 step become their values. Statement and parameters are those of the workflow, whatever the task says.
 Returns {"rows": ..., "params": {...}}.
-Errors: 42501 the owner of the workflow, or the author of the version, cannot become the current user; 55000 the task is of no step of type
-Sql that runs; 21000, 22004 several rows, or null, for a parameter; 2D000, 0A000 the statement ends the transaction, or copies from or to
+Errors: 42501 the owner of the workflow, or the author of the version, cannot become the current user; 55000 the task belongs to no running
+step of type Sql; 21000, 22004 several rows, or null, for a parameter; 2D000, 0A000 the statement ends the transaction, or copies from or to
 the client; 22023 bad argument; and those of the statement.';

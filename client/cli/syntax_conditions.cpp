@@ -29,8 +29,9 @@ public:
                 *signal, "send", "Send a signal to all tasks whose conditions it matches.\n\nPrints its number.",
                 send_signal);
             argument(command, "NAME", o->name, "Name of the signal.")->required();
-            argument(command, "PARAMS", o->params, "What conditions compare, as a JSON object. Default: {}.");
-            option(command, "--payload", o->payload, "JSON", "What else the tasks get.");
+            argument(command, "PARAMS", o->params,
+                     "The parameters that conditions compare, as a JSON object. Default: {}.");
+            option(command, "--payload", o->payload, "JSON", "Other data for the tasks that get the signal.");
             option(command, "--request-id", o->request_id, "ID", "Send the signal once, however often this is called.");
         }
         {
@@ -52,7 +53,7 @@ private:
         {
             auto [command, o] = add<create_trigger_options>(
                 *trigger, "create",
-                "Create a trigger: for every set of signals that match and join, something is done once.",
+                "Create a trigger: for every set of signals that match and join, the action is carried out once.",
                 create_trigger);
             argument(command, "NAME", o->name, "Name of the trigger.")->required();
             argument(command, "SIGNALS", o->signals,
@@ -63,11 +64,11 @@ private:
                      "\"params\": {...}}.")
                 ->required();
             option(command, "--condition", o->condition, "JSONPATH",
-                   "A predicate over the array of the signals: if it is not true, nothing is done.");
+                   "A predicate over the array of the signals: if it is not true, there is no action.");
         }
         trigger_command(*trigger, "drop", "Remove a trigger.", drop_trigger);
         trigger_command(*trigger, "pause", "Pause a trigger: it collects signals.", pause_trigger);
-        trigger_command(*trigger, "resume", "Resume a trigger, and try again at once what has failed.", resume_trigger);
+        trigger_command(*trigger, "resume", "Resume a trigger, and retry failed sets at once.", resume_trigger);
         {
             auto [command, o] = add<clear_trigger_options>(
                 *trigger, "clear",

@@ -15,16 +15,16 @@ public:
         add(*job, "list", "Show jobs, and what they need.", list_jobs);
         of_job(*job, "get", "Show a job.", get_job);
         add_run(*job);
-        job_request(*job, "explain", "Show what \"job run\" would run and leave out now, and why.", explain_job);
+        job_request(*job, "explain", "Show what \"job run\" would now run and leave out, and why.", explain_job);
         add_schedule(*job);
         of_some_job(*job, "plans", "Show the plans of jobs, newest first.", list_job_plans);
         of_some_job(*job, "freshness", "Show when ids were last brought up to date.", show_job_freshness);
         add_graph(*job);
         add_mark_fresh(*job);
         add_forget(*job);
-        job_grant(*job, "grant", "Let a role run a job with the rights that its owner has on queues.", grant_job);
-        job_grant(*job, "revoke", "Take that back.", revoke_job);
-        of_job(*job, "drop", "Drop a job that no other needs. Its plans go on.", drop_job);
+        job_grant(*job, "grant", "Let a role run a job, with the rights of the job's owner on queues.", grant_job);
+        job_grant(*job, "revoke", "Revoke that.", revoke_job);
+        of_job(*job, "drop", "Drop a job that no other job needs. Its plans continue.", drop_job);
     }
 
 private:
@@ -41,10 +41,10 @@ private:
 
     void add_run(CLI::App &job) {
         auto [command, o] = job_request(job, "run",
-                                        "Run a job, and before it all that it needs where that is not fresh.\n\n"
+                                        "Run a job, and before it everything that it needs and that is not fresh.\n\n"
                                         "Prints the name of the plan.",
                                         run_job);
-        option(command, "--request-id", o->request_id, "ID", "The same again prints the plan of the first call.");
+        option(command, "--request-id", o->request_id, "ID", "A repeated id prints the plan of the first call.");
     }
 
     void add_schedule(CLI::App &job) {
@@ -72,21 +72,21 @@ private:
 
     void add_mark_fresh(CLI::App &job) {
         auto [command, o] = add<mark_job_options>(
-            job, "mark-fresh", "Say that ids are fresh, for data that something else has made.", mark_job_fresh);
+            job, "mark-fresh", "Record that ids are fresh, for data that was produced in another way.", mark_job_fresh);
         argument(command, "JOB", o->job, "Name of the job.")->required();
         argument(command, "IDS", o->ids, k_ids)->required();
-        option(command, "--finished", o->finished, "TIME", "As of this time. Default: now.");
-        option(command, "--variant", o->variant, "NAME", "That of the runs. Default: that of runs without one.");
+        option(command, "--finished", o->finished, "TIME", "They are fresh as of this time. Default: now.");
+        option(command, "--variant", o->variant, "NAME", "The variant of the runs. Default: runs without one.");
     }
 
     void add_forget(CLI::App &job) {
         auto [command, o] = add<forget_job_options>(job, "forget",
                                                     "Forget that ids are fresh, for data that is lost or wrong.\n\n"
-                                                    "Prints how many successes that changes.",
+                                                    "Prints the number of successes that this changes.",
                                                     forget_job_freshness);
         argument(command, "JOB", o->job, "Name of the job.")->required();
         argument(command, "IDS", o->ids, "1-6,9, or {[1,7),[9,10)}. Default: all.");
-        option(command, "--variant", o->variant, "NAME", "Only that of this variant. Default: all.");
+        option(command, "--variant", o->variant, "NAME", "Only the freshness of this variant. Default: all.");
     }
 
     std::pair<CLI::App *, run_job_options *> job_request(CLI::App &parent, const char *name, const char *description,
@@ -96,12 +96,13 @@ private:
         option(command, "--ids", o->ids, "IDS", "1-6,9, or {[1,7),[9,10)}. Default: the job selects them.");
         option(command, "--args", o->args, "JSON", "An object, for the job and all that it needs.");
         choice(command, "--prune", o->prune, "slice|chunk",
-               "What runs of a needed job if an id is stale: all chunks of a slice, or those with a stale id. Default: "
+               "What runs of a needed job if an id is stale: all chunks of a slice, or only chunks with a stale id. "
+               "Default: "
                "slice.");
         flag(command, "--strict-order", o->strict_order,
              "Wait for a chunk that runs in this plan even if its older result is fresh enough.");
         flag(command, "--no-wait", o->no_wait,
-             "Start also where an older plan is still at something that the job needs, for the same ids.");
+             "Start even if an older plan is still working on something that the job needs, for the same ids.");
         option(command, "--variant", o->variant, "NAME", "Freshness is kept for each variant.");
         return {command, o};
     }

@@ -41,7 +41,7 @@ public:
         {
             auto [command, o] = add<rerun_plan_options>(
                 *plan, "rerun",
-                "Do a plan again that has ended: all its tasks, or its job if it is that of one.\n\n"
+                "Run a plan again that has ended: all its tasks, or its job if it belongs to one.\n\n"
                 "Prints the name of the new plan, which is open.",
                 rerun_plan);
             argument(command, "NAME", o->plan, "Name of the plan.")->required();

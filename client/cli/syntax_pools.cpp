@@ -9,7 +9,8 @@ public:
     using syntax::syntax;
 
     void add_pools() {
-        CLI::App *pool = add(m_app, "pool", "Create pools of what tasks need, and show who holds it and who waits.");
+        CLI::App *pool =
+            add(m_app, "pool", "Create pools of resources that tasks need, and show which tasks hold them or wait.");
         pool->require_subcommand(1);
         {
             auto [command, o] = add<create_pool_options>(*pool, "create", "Create a pool.", create_pool);
@@ -27,18 +28,19 @@ public:
         add(*pool, "list", "Show pools.", list_pools);
         of_pool(*pool, "get", "Show a pool.", get_pool);
         of_some_pool(*pool, "queue", "Show the tasks that wait for pools, and why.", show_pool_queue);
-        of_some_pool(*pool, "reservations", "Show what tasks hold of pools.", show_pool_reservations);
-        of_pool(*pool, "drain", "Place nothing more in a pool; what runs goes on.", drain_pool);
-        of_pool(*pool, "resume", "End \"pool drain\".", resume_pool);
+        of_some_pool(*pool, "reservations", "Show what tasks hold in pools.", show_pool_reservations);
+        of_pool(*pool, "drain", "Stop placing tasks in a pool. Running tasks continue.", drain_pool);
+        of_pool(*pool, "resume", "Place tasks in a pool again, after \"pool drain\".", resume_pool);
         of_pool(*pool, "drop", "Drop a pool that no live task needs.", drop_pool);
         {
             auto [command, o] = add<report_usage_options>(
-                *pool, "report", "Report what is in use of a pool, by whomever.", report_usage);
+                *pool, "report", "Report how much of a pool is in use, by anyone.", report_usage);
             argument(command, "NAME", o->pool, "Name of the pool.")->required();
             argument(command, "USED", o->used, "Amounts by resource.")->required();
-            option(command, "--at", o->at, "TIME", "When it was measured. Default: now.");
+            option(command, "--at", o->at, "TIME", "Time of the measurement. Default: now.");
         }
-        of_some_pool(*pool, "place", "Place the tasks that fit, where no monitor does so, and show them.", place_tasks);
+        of_some_pool(*pool, "place", "Place the tasks that fit, and show them. For servers without a monitor.",
+                     place_tasks);
         pool_grant(*pool, "grant", "Grant a role a privilege on a pool.", grant_pool);
         pool_grant(*pool, "revoke", "Revoke a privilege on a pool.", revoke_pool);
     }

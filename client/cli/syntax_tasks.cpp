@@ -101,7 +101,7 @@ private:
                "Start after callbacks, signals and checks: [{\"callback\": \"token\"}, {\"signal\": \"name\", "
                "\"match\": {...}}, {\"check\": {\"queue\": \"name\", \"spec\": {...}, \"every\": \"1 min\"}}].");
         option(command, "--needs", o.needs, "JSON",
-               "What it needs of pools: {\"cluster\": {\"cores\": 8}}, or {\"any\": [\"a\", \"b\"], \"cores\": 8}.");
+               "What it needs from pools: {\"cluster\": {\"cores\": 8}}, or {\"any\": [\"a\", \"b\"], \"cores\": 8}.");
         option(command, "--expected-runtime", o.expected_runtime, "INTERVAL",
                "How long it is expected to run, for the placement of other tasks.");
         option(command, "--run-timeout", o.run_timeout, "INTERVAL",
@@ -153,11 +153,11 @@ private:
             m_app, "find",
             "Show tasks that match, newest first; with \"--status ready\", by priority and age.\n\n"
             "It looks at up to 100,000 tasks. If there may be more, it says so on standard error, with the option "
-            "that goes on there, and the exit status is 0 all the same.",
+            "to continue there. The exit status is 0 in both cases.",
             find_tasks);
         filter(command, o->filter, "waiting|ready|running|completed|aborted|cancelled|live");
         option(command, "--limit", o->limit, "N", "Maximum number of tasks, up to 100,000.")->default_str("100");
-        option(command, "--after", o->after, "CURSOR", "Go on behind the tasks that another call has shown.");
+        option(command, "--after", o->after, "CURSOR", "Continue after the tasks that another call has shown.");
     }
 
     void add_cancel() {
@@ -165,13 +165,13 @@ private:
             m_app, "cancel",
             "Cancel tasks: those that are named, or all that match.\n\n"
             "Their workers notice at the next heartbeat. If a task does not exist, has ended, or cannot be "
-            "cancelled, the others are cancelled all the same, and the exit status is 1.\n\n"
+            "cancelled, the others are cancelled nevertheless, and the exit status is 1.\n\n"
             "Tasks that match are cancelled in portions, each in a transaction of its own, with pauses so that workers "
-            "go first. Prints their number. After an interruption, the same command goes on.",
+            "go first. Prints their number. After an interruption, repeat the command to continue.",
             cancel_tasks);
         argument(command, "RN", o->rns, "Names of the tasks.");
         filter(command, o->filter, "waiting|ready|running|live");
-        flag(command, "--all", o->all, "All live tasks, where no filter is given.");
+        flag(command, "--all", o->all, "All live tasks. Without it, a filter is required.");
         flag(command, "--dry-run", o->dry_run, "Only print how many match.");
     }
 
@@ -187,33 +187,33 @@ private:
 
     void add_set_output() {
         auto [command, o] = add(m_app, "set-output",
-                                "Put out parameters or artifacts of a step of a workflow, before its task has "
+                                "Set parameters or artifacts of a step of a workflow before its task has "
                                 "ended.",
                                 set_output);
         argument(command, "RN", o->rn, "Name of the task.")->required();
-        option(command, "--params", o->params, "JSON", "An object with values of parameters that the step has.");
+        option(command, "--params", o->params, "JSON", "An object with values of parameters of the step.");
         option(command, "--artifacts", o->artifacts, "JSON", "An object.");
-        option(command, "--worker", o->worker, "NAME", "Who must hold the lease. Default: anybody.");
-        option(command, "--attempt", o->attempt, "N", "The attempt of the task that it must be. Default: any.");
+        option(command, "--worker", o->worker, "NAME", "The worker that must hold the lease. Default: any.");
+        option(command, "--attempt", o->attempt, "N", "The attempt that the task must be at. Default: any.");
     }
 
     void add_not_yet() {
         auto [command, o] =
             add<not_yet_options>(m_app, "not-yet",
                                  "Answer \"not yet\" for a running task that asks for something outside.\n\n"
-                                 "It is offered again later. This is no failure.",
+                                 "The task is ready again later. This is not a failure.",
                                  not_yet);
         held(command, *o);
         option(command, "--retry-after", o->retry_after, "INTERVAL",
-               "When to offer it again. Default: a check as often as its waiters want, others after the first "
-               "delay of their retry policy.");
+               "When the task is ready again. Default: a check as often as its waiters ask for, other tasks after "
+               "the first delay of their retry policy.");
     }
 
     void add_defer() {
         auto [command, o] =
             add<defer_options>(m_app, "defer",
-                               "Give up the lease of a running task until something has happened.\n\n"
-                               "Then it is ready again, for any worker, with what has come as its args.",
+                               "End the lease of a running task until something has happened.\n\n"
+                               "Then the task is ready again, for any worker, with the values as its args.",
                                defer_task);
         held(command, *o);
         argument(command, "WAIT_FOR", o->wait_for,
@@ -234,8 +234,8 @@ private:
     }
 
     void add_priority() {
-        auto [command, o] = add<priority_options>(m_app, "priority",
-                                                  "Give a task that waits or is ready another priority.", set_priority);
+        auto [command, o] = add<priority_options>(
+            m_app, "priority", "Change the priority of a task that is waiting or ready.", set_priority);
         argument(command, "RN", o->rn, "Name of the task.")->required();
         argument(command, "N", o->priority, "0 to 127; 127 is leased first.")->required();
     }
@@ -252,7 +252,7 @@ private:
             add<resubmit_options>(m_app, "resubmit",
                                   "Submit a copy of a task that has ended, or of all such tasks of a queue.\n\n"
                                   "Prints the rn of the copy; with --queue, the tasks and their copies. Tasks that "
-                                  "were resubmitted already are left.",
+                                  "were already resubmitted are skipped.",
                                   resubmit_tasks);
         CLI::Option *rn = argument(command, "RN", o->rn, "Name of the task.");
         option(command, "--rn", o->new_rn, "NAME", "Name of the copy. Default: the server generates one.");

@@ -9,7 +9,7 @@ public:
     using syntax::syntax;
 
     void add_workflows() {
-        CLI::App *workflow = add(m_app, "workflow", "Keep versions of workflows.");
+        CLI::App *workflow = add(m_app, "workflow", "Manage workflows and their versions, and start them.");
         workflow->require_subcommand(1);
         add_validate(*workflow);
         add_push(*workflow);
@@ -25,33 +25,35 @@ public:
                          k_any_version, draw_workflow_as_dot);
         workflow_version(*workflow, "mermaid", "Draw a workflow as a flowchart for Mermaid.", k_any_version,
                          draw_workflow_as_mermaid);
-        workflow_version(*workflow, "activate", "Make a version the one that is run.",
-                         "Its number. Default: the latest.", activate_workflow);
+        workflow_version(*workflow, "activate", "Make a version the active one.", "Its number. Default: the latest.",
+                         activate_workflow);
         of_workflow(*workflow, "deactivate", "Leave a workflow without an active version.", deactivate_workflow);
         add_alter(*workflow);
-        workflow_grant(*workflow, "grant", "Give a role a privilege on a workflow.", grant_workflow);
-        workflow_grant(*workflow, "revoke", "Take a privilege on a workflow back.", revoke_workflow);
+        workflow_grant(*workflow, "grant", "Grant a role a privilege on a workflow.", grant_workflow);
+        workflow_grant(*workflow, "revoke", "Revoke a privilege on a workflow.", revoke_workflow);
         of_workflow(*workflow, "drop", "Drop a workflow with its versions.", drop_workflow);
-        of_workflow(*workflow, "unblock",
-                    "Let STRICT_SEQUENTIAL start runs though others have failed.\n\nPrints how many had.",
-                    unblock_workflow);
-        of_workflow(*workflow, "stop", "Have all runs of a workflow end as STOPPED.\n\nPrints how many there are.",
+        of_workflow(
+            *workflow, "unblock",
+            "Let STRICT_SEQUENTIAL start runs although others have failed.\n\nPrints the number of failed runs.",
+            unblock_workflow);
+        of_workflow(*workflow, "stop", "End all runs of a workflow as STOPPED.\n\nPrints the number of runs.",
                     stop_workflow);
-        of_workflow(*workflow, "kill", "Have all runs of a workflow end as FAILED.\n\nPrints how many there are.",
+        of_workflow(*workflow, "kill", "End all runs of a workflow as FAILED.\n\nPrints the number of runs.",
                     kill_workflow);
-        of_workflow(*workflow, "pause", "Let nothing more of a workflow begin; what runs goes on.", pause_workflow);
-        of_workflow(*workflow, "resume", "End \"workflow pause\".", resume_workflow);
+        of_workflow(*workflow, "pause", "Pause a workflow: nothing more begins. Running steps continue.",
+                    pause_workflow);
+        of_workflow(*workflow, "resume", "Resume a paused workflow.", resume_workflow);
         add_start(*workflow);
         add_start_many(*workflow);
     }
 
     void add_templates() {
-        CLI::App *parent = add(m_app, "template", "Keep job templates, with which steps of workflows begin.");
+        CLI::App *parent =
+            add(m_app, "template", "Manage job templates: parameters with which steps of workflows begin.");
         parent->require_subcommand(1);
         {
             auto [command, file] =
-                add(*parent, "push",
-                    "Make a job template, or put another in the place of the one with its job type and version.",
+                add(*parent, "push", "Create a job template, or replace the one with the same job type and version.",
                     push_template);
             argument(command, "FILE", *file, k_definition_file)->required();
         }
@@ -72,43 +74,44 @@ public:
     }
 
     void add_runs() {
-        CLI::App *run = add(m_app, "run", "Look at runs of workflows, restart and end them.");
+        CLI::App *run = add(m_app, "run", "Show runs of workflows, restart and end them.");
         run->require_subcommand(1);
         {
             auto [command, o] = add(*run, "list", "Show runs, the newest first.", list_runs);
             argument(command, "WORKFLOW", o->workflow, "Id of the workflow. Default: all.");
-            option(command, "--status", o->status, "STATUS", "Only those with this status.");
-            option(command, "--limit", o->limit, "N", "At most so many. Default: 20.");
+            option(command, "--status", o->status, "STATUS", "Only runs with this status.");
+            option(command, "--limit", o->limit, "N", "Maximum number of runs. Default: 20.");
         }
         of_run(*run, "show", "Show the steps of an instance.", show_run);
         {
             auto [command, o] = add(*run, "restart",
-                                    "Run an instance again, whose last run has ended.\n\nWithout an option: the steps "
+                                    "Run an instance again whose last run has ended.\n\nWithout an option: the steps "
                                     "that are not complete, and what follows them. If a step of another run has "
                                     "started it and waits for it, that step runs again.\n\n"
                                     "Shows the run that has been started: of this instance, or of the topmost one "
-                                    "above it. Code 2: that one goes on.",
+                                    "above it. Code 2: that run has not ended, and continues.",
                                     restart_run);
             argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
             argument(command, "INSTANCE", o->instance, "The number of the instance.")->required();
             CLI::Option *all = flag(command, "--from-beginning", o->from_beginning, "All steps.");
             option(command, "--from", o->from, "STEP", "This step, and what follows it.")->excludes(all);
-            option(command, "--params", o->params, "JSON", "An object with parameters, over those of the run before.");
+            option(command, "--params", o->params, "JSON",
+                   "An object with parameters, which override those of the last run.");
             option(command, "--step-params", o->step_params, "JSON",
-                   "An object with such an object for steps that run again.");
+                   "An object that has such an object for each step to override.");
             option(command, "--skip", o->skipped, "STEP", "Skip this step. May be given several times.");
             flag(command, "--alone", o->alone, k_alone);
         }
-        of_run(*run, "stop", "Have the last run of an instance end as STOPPED.", stop_run);
-        of_run(*run, "kill", "Have the last run of an instance end as FAILED.", kill_run);
-        of_run(*run, "unblock", "Let STRICT_SEQUENTIAL start others though the last run of an instance has failed.",
-               unblock_run);
+        of_run(*run, "stop", "End the last run of an instance as STOPPED.", stop_run);
+        of_run(*run, "kill", "End the last run of an instance as FAILED.", kill_run);
+        of_run(*run, "unblock",
+               "Let STRICT_SEQUENTIAL start other runs although the last run of an instance has failed.", unblock_run);
         view_runs(*run);
     }
 
     void add_backfills() {
         CLI::App *backfill =
-            add(m_app, "backfill", "Run workflows for many dates, ids or parameters, and see how far that is.");
+            add(m_app, "backfill", "Run workflows for many dates, ids or parameters, and show the progress.");
         backfill->require_subcommand(1);
         {
             auto [command, o] = add<backfill_options>(*backfill, "start",
@@ -123,11 +126,12 @@ public:
                 ->required();
             option(command, "--version", o->version, "VERSION",
                    "active, latest, default, or a number. Default: active.");
-            option(command, "--concurrency", o->concurrency, "N", "How many run at once. Default: 1.");
+            option(command, "--concurrency", o->concurrency, "N",
+                   "Maximum number of runs at the same time. Default: 1.");
             flag(command, "--newest-first", o->newest_first, "From the last item to the first.");
             choice(command, "--existing", o->existing, "start|skip|skip_all",
-                   "If there is a run with the same parameters: start another, skip the item if that run is good or "
-                   "goes on, or skip it in any case. Default: start.");
+                   "If there is a run with the same parameters: start another, skip the item if that run has succeeded "
+                   "or has not ended, or skip it in any case. Default: start.");
             flag(command, "--yields", o->yields, "Other runs of the workflow go first.");
             flag(command, "--preview", o->preview, "Only show what would be started.");
         }
@@ -138,19 +142,19 @@ public:
         }
         {
             auto [command, o] = add<show_backfill_options>(
-                *backfill, "show", "Show what a backfill starts, and what has become of it.", show_backfill);
+                *backfill, "show", "Show the items of a backfill, and their runs.", show_backfill);
             argument(command, "BACKFILL", o->backfill, "Its number.")->required();
             option(command, "--status", o->status, "STATUS", "Only items with this status.");
         }
-        of_backfill(*backfill, "pause", "Start nothing more of a backfill; what runs goes on.", pause_backfill);
-        of_backfill(*backfill, "resume", "End \"backfill pause\".", resume_backfill);
+        of_backfill(*backfill, "pause", "Pause a backfill: nothing more starts. Its runs continue.", pause_backfill);
+        of_backfill(*backfill, "resume", "Resume a paused backfill.", resume_backfill);
         {
             auto [command, o] = add<cancel_backfill_options>(*backfill, "cancel",
-                                                             "Start nothing more of a backfill for good.\n\n"
-                                                             "Prints how many items were not started.",
+                                                             "Cancel a backfill: nothing more starts.\n\n"
+                                                             "Prints the number of items that were not started.",
                                                              cancel_backfill);
             argument(command, "BACKFILL", o->backfill, "Its number.")->required();
-            flag(command, "--stop-runs", o->stop_runs, "Stop what runs, too.");
+            flag(command, "--stop-runs", o->stop_runs, "Also stop its runs.");
         }
     }
 
@@ -158,52 +162,57 @@ public:
         CLI::App *step = add(m_app, "step", "Act on steps of runs.");
         step->require_subcommand(1);
         of_step(*step, "stop",
-                "Have a step end as STOPPED. What does not depend on it goes on.\n\n"
-                "Prints the id of the action in the view scylla.workflow_action; nothing if the step is so already.",
+                "End a step as STOPPED. Steps that do not depend on it continue.\n\n"
+                "Prints the id of the action in the view scylla.workflow_action; nothing if the step already has this "
+                "status.",
                 stop_step);
         of_step(*step, "kill",
-                "Have a step end as FATALLY_FAILED. Its failure mode applies.\n\n"
-                "Prints the id of the action in the view scylla.workflow_action; nothing if the step is so already.",
+                "End a step as FATALLY_FAILED. Its failure mode applies.\n\n"
+                "Prints the id of the action in the view scylla.workflow_action; nothing if the step already has this "
+                "status.",
                 kill_step);
         of_step(*step, "skip",
-                "Have a step be SKIPPED. What follows it goes on, as its conditions say.\n\n"
-                "Prints the id of the action in the view scylla.workflow_action; nothing if the step is so already.",
+                "Set a step to SKIPPED. Steps that follow it continue, as its conditions say.\n\n"
+                "Prints the id of the action in the view scylla.workflow_action; nothing if the step already has this "
+                "status.",
                 skip_step);
         {
             auto [command, o] =
                 add(*step, "restart",
-                    "Give another attempt to a step that has ended. If its run has ended, too, the instance runs again "
-                    "from the step, as \"run restart\" has it.\n\n"
+                    "Give another attempt to a step that has ended. If its run has also ended, the instance runs again "
+                    "from the step, as with \"run restart\".\n\n"
                     "Prints the id of the action in the view scylla.workflow_action.",
                     restart_step);
             name_step(command, *o);
             flag(command, "--alone", o->alone, k_alone);
         }
         of_step(*step, "bypass",
-                "Let a step go on that is WAITING_FOR_SIGNALS, without those that have not come.\n\n"
+                "Let a step that is WAITING_FOR_SIGNALS continue without the missing signals.\n\n"
                 "Prints the id of the action in the view scylla.workflow_action.",
                 bypass_step);
-        of_step(*step, "pause", "Have a step be PAUSED when it is to begin, until \"step resume\".", pause_step);
+        of_step(*step, "pause", "Pause a step before it begins, until \"step resume\".", pause_step);
         of_step(*step, "resume",
-                "Let a step go on that is PAUSED.\n\n"
-                "Prints the id of the action in the view scylla.workflow_action; nothing if the step was still to be "
-                "PAUSED.",
+                "Resume a PAUSED step.\n\n"
+                "Prints the id of the action in the view scylla.workflow_action; nothing if the step had not been "
+                "PAUSED yet.",
                 resume_step);
     }
 
     void add_breakpoints() {
-        CLI::App *breakpoint = add(m_app, "breakpoint", "Have steps of workflows be PAUSED before they begin.");
+        CLI::App *breakpoint = add(m_app, "breakpoint", "Pause steps of workflows before they begin.");
         breakpoint->require_subcommand(1);
         {
-            auto [command, o] = add(*breakpoint, "set", "Have each attempt of a step be PAUSED.", set_breakpoint);
+            auto [command, o] =
+                add(*breakpoint, "set", "Pause each attempt of a step before it begins.", set_breakpoint);
             name_breakpoint(command, *o);
         }
         {
-            auto [command, o] = add(*breakpoint, "drop",
-                                    "Remove a breakpoint.\n\nIt is named as it was set. Steps that are PAUSED stay so.",
-                                    drop_breakpoint);
+            auto [command, o] = add(
+                *breakpoint, "drop",
+                "Remove a breakpoint.\n\nGive the same options as when it was set. Steps that are PAUSED stay PAUSED.",
+                drop_breakpoint);
             name_breakpoint(command, o->key);
-            flag(command, "--resume", o->resume, "Let all steps go on that it could have stopped.");
+            flag(command, "--resume", o->resume, "Resume all steps that it may have stopped.");
         }
         auto [command, workflow] = add<maybe_text>(*breakpoint, "list", "Show breakpoints.", list_breakpoints);
         argument(command, "WORKFLOW", *workflow, "Id of the workflow. Default: all.");
@@ -221,10 +230,10 @@ private:
 
     void add_push(CLI::App &workflow) {
         auto [command, o] =
-            add(workflow, "push", "Make a workflow, or a new version of one.\n\nPrints the number of the version.",
+            add(workflow, "push", "Create a workflow, or a new version of one.\n\nPrints the number of the version.",
                 push_workflow);
         argument(command, "FILE", o->file, k_definition_file)->required();
-        flag(command, "--inactive", o->inactive, "Leave the version that is active as it is.");
+        flag(command, "--inactive", o->inactive, "Do not make the new version the active one.");
     }
 
     void add_stat(CLI::App &workflow) {
@@ -246,8 +255,8 @@ private:
         how_to_watch(command, *o);
         command->footer(
             "Of each workflow up to 20 runs are shown, the oldest first, of its 1000 newest instances; 100 in "
-            "all. Leaves are steps without those that are inside of them; subworkflows that are waited for "
-            "count.\n\n"
+            "all. Leaves are steps that contain no other steps, including those of subworkflows that are waited "
+            "for.\n\n"
             "Keys: s sorts the workflows by the next column, r reverses the order, / filters workflows and runs "
             "by the text that follows, p pauses, q quits.");
     }
@@ -255,10 +264,9 @@ private:
     void add_events(CLI::App &workflow) {
         auto [command, o] = add<events_options>(
             workflow, "events",
-            "Show what has happened to workflows, oldest first: to those whose property \"events\" is on.\n\n"
-            "A line per event: cursor, time, workflow, kind, instance/run, step, attempt, status and version, as "
-            "far "
-            "as they are there. With --json, an object per event.",
+            "Show the events of workflows whose property \"events\" is on, oldest first.\n\n"
+            "A line per event: cursor, time, workflow, kind, instance/run, step, attempt, status and version, "
+            "if there is one. With --json, an object per event.",
             show_workflow_events);
         argument(command, "WORKFLOW", o->of, "Only these workflows.");
         how_to_follow(command, *o);
@@ -295,43 +303,43 @@ private:
 
     void add_tree(CLI::App &run) {
         auto [command, o] = add(run, "tree",
-                                "Show an instance with all that is in its loops and subworkflows.\n\n"
-                                "Iterations of a loop that has many are counted.",
+                                "Show an instance with the contents of its loops and subworkflows.\n\n"
+                                "If a loop has many iterations, only their numbers are shown.",
                                 show_run_tree);
         name_run(command, *o);
         option(command, "--max-iterations", o->max_iterations, "N",
-               "Count the iterations of loops that have more than N. Default: 10.");
+               "Show only the numbers of iterations of loops that have more than N. Default: 10.");
         flag(command, "--failed-first", o->failed_first,
-             "Show what has failed before the rest, and of a loop with many iterations those that have failed.");
+             "Show failed steps before others, and of a loop with many iterations the failed ones.");
     }
 
     void add_failed(CLI::App &run) {
         auto [command, o] = add(run, "failed",
                                 "Show the steps because of which an instance has failed.\n\n"
-                                "Also those in its loops and subworkflows. What failed first comes first.",
+                                "Includes those in its loops and subworkflows, in the order in which they failed.",
                                 show_failed_steps);
         name_run(command, *o);
-        option(command, "--limit", o->limit, "N", "At most so many. Default: 1000.");
+        option(command, "--limit", o->limit, "N", "Maximum number of steps. Default: 1000.");
     }
 
     void add_timeline(CLI::App &run) {
         auto [command, o] = add(run, "timeline",
-                                "Show what has happened to an instance and its steps.\n\n"
-                                "Of the run, and of each step, there are the 32 newest events.",
+                                "Show the events of an instance and its steps.\n\n"
+                                "The 32 newest events are kept for the run and for each step.",
                                 show_run_timeline);
         name_run(command, *o);
-        option(command, "--step", o->step, "STEP", "Only what has happened to this step.");
-        option(command, "--limit", o->limit, "N", "At most so many events, the newest ones. Default: 1000.");
+        option(command, "--step", o->step, "STEP", "Only events of this step.");
+        option(command, "--limit", o->limit, "N", "Maximum number of events; the newest are shown. Default: 1000.");
     }
 
     void add_lineage(CLI::App &run) {
-        auto [command, o] =
-            add(run, "lineage",
-                "Draw where the signals of an instance come from and who has used them, for Graphviz.\n\n"
-                "Signals that have started it, that its steps have waited for, and that they have sent.",
-                draw_lineage);
+        auto [command, o] = add(run, "lineage",
+                                "Draw the senders and users of the signals of an instance, for Graphviz.\n\n"
+                                "These are the signals that started it, that its steps waited for, and that they sent.",
+                                draw_lineage);
         name_run(command, *o);
-        option(command, "--max-signals", o->max_signals, "N", "At most so many, the newest ones. Default: 50.");
+        option(command, "--max-signals", o->max_signals, "N",
+               "Maximum number of signals; the newest are shown. Default: 50.");
         flag(command, "--mermaid", o->mermaid, "Draw a flowchart for Mermaid instead.");
     }
 
@@ -345,8 +353,8 @@ private:
         add_tree(run);
         add_failed(run);
         of_run(run, "rollup",
-               "Show how many leaf steps of an instance have which status.\n\n"
-               "Of those that run, wait or have failed up to ten are named: step[iterations]:attempt.",
+               "Show the number of leaf steps of an instance by status.\n\n"
+               "Up to ten of those that are running, waiting or failed are named: step[iterations]:attempt.",
                show_run_rollup);
         add_timeline(run);
         of_run(run, "dot", "Draw an instance for Graphviz.\n\nFor example: scylla run dot nightly 7 | dot -Tsvg",
@@ -418,7 +426,7 @@ private:
     static constexpr const char *k_any_version =
         "active, latest, default (the active one, or else the latest) or a number. Default: default.";
     static constexpr const char *k_alone =
-        "The step of another run that has started the instance, and waited for it, does not run again.";
+        "If a step of another run started the instance and waited for it, that step does not run again.";
     static constexpr const char *k_definition_file =
         "A file with JSON or YAML: YAML if its name ends in .yaml or .yml, JSON if it ends in .json, else JSON if it "
         "begins with { or [. \"-\": read standard input.";

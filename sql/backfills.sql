@@ -23,21 +23,21 @@ comment on column scylla.workflow_backfill.workflow is 'The id of the workflow.'
 comment on column scylla.workflow_backfill.version is 'The version of the workflow that it runs.';
 comment on column scylla.workflow_backfill.status is
     'RUNNING; PAUSED: nothing more is started; ENDED: all that it started has ended; CANCELLED: so, and some of it was not started.';
-comment on column scylla.workflow_backfill.items is 'How many items it has: those whose runs are not kept any more are gone.';
-comment on column scylla.workflow_backfill.pending is 'How many have not been started yet.';
-comment on column scylla.workflow_backfill.live is 'How many have a run that has not ended.';
-comment on column scylla.workflow_backfill.succeeded is 'How many have SUCCEEDED.';
-comment on column scylla.workflow_backfill.failed is 'How many have FAILED or TIMED_OUT.';
-comment on column scylla.workflow_backfill.stopped is 'How many were STOPPED.';
-comment on column scylla.workflow_backfill.refused is 'How many could not be started.';
-comment on column scylla.workflow_backfill.skipped is 'How many were skipped, as there was a run with these parameters already.';
-comment on column scylla.workflow_backfill.cancelled is 'How many were not started before cancel_backfill().';
-comment on column scylla.workflow_backfill.concurrency is 'How many of its runs are there at once.';
+comment on column scylla.workflow_backfill.items is 'Number of its items; items whose runs are no longer kept are not counted.';
+comment on column scylla.workflow_backfill.pending is 'Items that have not been started yet.';
+comment on column scylla.workflow_backfill.live is 'Items whose run has not ended.';
+comment on column scylla.workflow_backfill.succeeded is 'Items that have SUCCEEDED.';
+comment on column scylla.workflow_backfill.failed is 'Items that have FAILED or TIMED_OUT.';
+comment on column scylla.workflow_backfill.stopped is 'Items that were STOPPED.';
+comment on column scylla.workflow_backfill.refused is 'Items that could not be started.';
+comment on column scylla.workflow_backfill.skipped is 'Items that were skipped because there was already a run with these parameters.';
+comment on column scylla.workflow_backfill.cancelled is 'Items that had not been started when cancel_backfill() was called.';
+comment on column scylla.workflow_backfill.concurrency is 'Maximum number of its runs at the same time.';
 comment on column scylla.workflow_backfill.yields is 'Whether other runs of the workflow go first.';
-comment on column scylla.workflow_backfill.role is 'The role that made it, or has resumed it since, as which its runs are started.';
-comment on column scylla.workflow_backfill.created is 'When it was made.';
+comment on column scylla.workflow_backfill.role is 'The role as which its runs are started: the one that created it or last resumed it.';
+comment on column scylla.workflow_backfill.created is 'When it was created.';
 comment on column scylla.workflow_backfill.ended is 'When the last of its runs ended; null: not yet.';
-comment on column scylla.workflow_backfill.error is 'Why it was paused: a role or a right that its runs need is gone; null: nothing is wrong.';
+comment on column scylla.workflow_backfill.error is 'Why it was paused: a role or a right that its runs need no longer exists; null: no error.';
 
 create or replace view scylla.workflow_backfill_item with (security_barrier) as
     select i.backfill, i.number, b.workflow, i.params, coalesce(r.status, i.state) as status, r.instance, r.run, r.started, r.ended, i.error
@@ -46,9 +46,9 @@ create or replace view scylla.workflow_backfill_item with (security_barrier) as
     join scylla.workflow_head h on h.id = b.workflow
     left join scylla.workflow_run_state r on r.id = i.run
     where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
-comment on view scylla.workflow_backfill_item is 'What backfills start, and what has become of it.';
+comment on view scylla.workflow_backfill_item is 'The items of backfills, and their runs.';
 comment on column scylla.workflow_backfill_item.backfill is 'The backfill.';
-comment on column scylla.workflow_backfill_item.number is 'The place of the item, from 1: in this order they are started.';
+comment on column scylla.workflow_backfill_item.number is 'The place of the item, from 1. Items start in this order.';
 comment on column scylla.workflow_backfill_item.workflow is 'The id of the workflow.';
 comment on column scylla.workflow_backfill_item.params is 'The parameters of its run.';
 comment on column scylla.workflow_backfill_item.status is
@@ -57,4 +57,4 @@ comment on column scylla.workflow_backfill_item.instance is 'The instance; null:
 comment on column scylla.workflow_backfill_item.run is 'The number of its last run; null: it has none.';
 comment on column scylla.workflow_backfill_item.started is 'When the run began; null: not yet.';
 comment on column scylla.workflow_backfill_item.ended is 'When the run ended; null: not yet.';
-comment on column scylla.workflow_backfill_item.error is 'Why it could not be started; null: it was started, or is yet to be started.';
+comment on column scylla.workflow_backfill_item.error is 'Why it could not be started; null: it was started, or will be.';

@@ -95,10 +95,10 @@ pg_monitor: every queue). A task that waits for several things counts with each.
 comment on column scylla.stat_waiting.queue is 'The queue.';
 comment on column scylla.stat_waiting.for_signals is 'Tasks that wait for signals. Steps of workflows that do are in scylla.stat_workflow.';
 comment on column scylla.stat_waiting.for_callbacks is 'Tasks that wait for callbacks.';
-comment on column scylla.stat_waiting.for_checks is 'Tasks that wait for the answer of a check, in whatever queue that is asked.';
+comment on column scylla.stat_waiting.for_checks is 'Tasks that wait for the answer of a check, in any queue.';
 comment on column scylla.stat_waiting.for_pools is 'Tasks that wait only for pools: for permits or other resources.';
 comment on column scylla.stat_waiting.deferred is 'Those of the tasks that wait for signals, callbacks or checks that have run before: a worker has deferred them.';
-comment on column scylla.stat_waiting.checks is 'Checks that this queue is to answer, and has not yet.';
+comment on column scylla.stat_waiting.checks is 'Checks that this queue has not answered yet.';
 
 -- ---- triggers --------------------------------------------------------------------------------------------------------
 
@@ -119,13 +119,13 @@ comment on view scylla.stat_trigger is
 been carried out, and what is left over.';
 comment on column scylla.stat_trigger.trigger is 'The trigger.';
 comment on column scylla.stat_trigger.owner is 'The role that created it.';
-comment on column scylla.stat_trigger.paused is 'It collects signals and carries out no action.';
+comment on column scylla.stat_trigger.paused is 'Whether it collects signals without carrying out its action.';
 comment on column scylla.stat_trigger.fired is 'How often its action has been carried out.';
 comment on column scylla.stat_trigger.skipped is 'How often its condition was not true.';
-comment on column scylla.stat_trigger.waiting is 'How many signals wait for their partners.';
-comment on column scylla.stat_trigger.failing is 'For how many sets its action has failed, and is tried again.';
+comment on column scylla.stat_trigger.waiting is 'Signals that wait for their partners.';
+comment on column scylla.stat_trigger.failing is 'Sets for which its action has failed and is retried.';
 comment on column scylla.stat_trigger.last_fired is 'When its action was last carried out.';
-comment on column scylla.stat_trigger.failed is 'When its action has last failed, or it was refused a signal; null: never.';
+comment on column scylla.stat_trigger.failed is 'When its action last failed, or a signal was denied to it; null: never.';
 
 -- ---- workflows -------------------------------------------------------------------------------------------------------
 
@@ -181,24 +181,24 @@ comment on view scylla.stat_workflow is
 state. It reads what is live, so its price does not grow with the runs that have ended.';
 comment on column scylla.stat_workflow.workflow is 'The id of the workflow.';
 comment on column scylla.stat_workflow.owner is 'The role that created it.';
-comment on column scylla.stat_workflow.active_version is 'The version that is run; null: none.';
-comment on column scylla.stat_workflow.paused is 'Since when nothing of it begins, by pause_workflow(); null: it is not paused.';
-comment on column scylla.stat_workflow.instances is 'Instances that were ever started, also of a workflow with this id that was dropped.';
+comment on column scylla.stat_workflow.active_version is 'The active version; null: none.';
+comment on column scylla.stat_workflow.paused is 'When pause_workflow() paused it; null: it is not paused.';
+comment on column scylla.stat_workflow.instances is 'Instances that were ever started, including those of a dropped workflow with this id.';
 comment on column scylla.stat_workflow.queued is 'Runs that wait for their turn.';
 comment on column scylla.stat_workflow.running is 'Runs in progress.';
 comment on column scylla.stat_workflow.failed is
     'Instances that are kept, whose last run has failed, and that were not restarted or unblocked.';
-comment on column scylla.stat_workflow.oldest_queued is 'When the run that has been queued for longest was asked for; null: none is queued.';
-comment on column scylla.stat_workflow.oldest_running is 'When the run that has been in progress for longest began; null: none is in progress.';
+comment on column scylla.stat_workflow.oldest_queued is 'When the run that has been queued longest was requested; null: none is queued.';
+comment on column scylla.stat_workflow.oldest_running is 'When the run that has been in progress longest began; null: none is in progress.';
 comment on column scylla.stat_workflow.steps_running is
     'Steps of these runs that are in progress, also those whose task no worker has leased yet. Those in loops count, and a loop only while it is empty.';
 comment on column scylla.stat_workflow.steps_waiting_for_signals is 'Steps that wait for signals.';
 comment on column scylla.stat_workflow.steps_waiting_for_permits is 'Steps that wait for permits.';
 comment on column scylla.stat_workflow.steps_paused is 'Steps that a breakpoint or a pause holds back.';
 comment on column scylla.stat_workflow.steps_retrying is 'Steps that have failed and will be retried.';
-comment on column scylla.stat_workflow.steps_failed is 'Steps that have failed for good, in runs that go on.';
-comment on column scylla.stat_workflow.agenda is 'What has happened in its runs and the engine has not acted on yet.';
-comment on column scylla.stat_workflow.oldest_agenda is 'When the first of that happened; null: there is nothing.';
+comment on column scylla.stat_workflow.steps_failed is 'Steps that have failed permanently, in runs that have not ended.';
+comment on column scylla.stat_workflow.agenda is 'Events of its runs that the engine has not processed yet.';
+comment on column scylla.stat_workflow.oldest_agenda is 'When the oldest of these events happened; null: there are none.';
 
 -- ---- the monitor -----------------------------------------------------------------------------------------------------
 

@@ -13,13 +13,13 @@ create or replace view scylla.trigger with (security_barrier) as
 comment on view scylla.trigger is 'Triggers of the current user and the roles it is a member of.';
 comment on column scylla.trigger.name is 'Its name.';
 comment on column scylla.trigger.owner is 'The role that created it, as which its action is carried out.';
-comment on column scylla.trigger.paused is 'It collects signals and carries out no action.';
+comment on column scylla.trigger.paused is 'Whether it collects signals without carrying out its action.';
 comment on column scylla.trigger.signals is 'The signals that it joins.';
 comment on column scylla.trigger.action is 'What it does for each set of signals.';
 comment on column scylla.trigger.condition is 'What must be true of a set; null: nothing.';
 comment on column scylla.trigger.created is 'When it was created.';
-comment on column scylla.trigger.waiting is 'How many signals wait for their partners.';
-comment on column scylla.trigger.failing is 'For how many sets its action has failed, and is tried again.';
+comment on column scylla.trigger.waiting is 'Signals that wait for their partners.';
+comment on column scylla.trigger.failing is 'Sets for which its action has failed and is retried.';
 comment on column scylla.trigger.fired is 'How often its action has been carried out.';
 comment on column scylla.trigger.skipped is 'How often its condition was not true.';
 comment on column scylla.trigger.last_fired is 'When its action was last carried out.';

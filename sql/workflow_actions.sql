@@ -18,7 +18,7 @@ comment on column scylla.workflow_action.iterations is 'As in scylla.workflow_st
 comment on column scylla.workflow_action.attempt is 'The attempt that the step was at.';
 comment on column scylla.workflow_action.action is 'What: stop, kill, skip, resume, restart, bypass.';
 comment on column scylla.workflow_action.role is 'The role that has asked for it.';
-comment on column scylla.workflow_action.created is 'When.';
+comment on column scylla.workflow_action.created is 'When it was requested.';
 comment on column scylla.workflow_action.done is 'When the engine has taken it up; null: not yet.';
 comment on column scylla.workflow_action.outcome is
     'The status of the step, or the run, that has come of it; if the step had ended before, its status is that of its end; if the run had, the status of the new run.';

@@ -56,11 +56,11 @@ create or replace view scylla.workflow_rollup with (security_barrier) as
     ) u
     where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
 comment on view scylla.workflow_rollup is
-'Of each instance, how many leaf steps have which status, with all in loops and subworkflows. It is read in milliseconds, however many there are.';
+'The number of leaf steps of each instance by status, including those in loops and subworkflows. Reading it takes milliseconds, however many there are.';
 comment on column scylla.workflow_rollup.workflow is 'The id of the workflow.';
 comment on column scylla.workflow_rollup.instance is 'The number of the instance.';
 comment on column scylla.workflow_rollup.run is 'The number of its last run.';
-comment on column scylla.workflow_rollup.total_leaf_count is 'How many leaf steps there are by now: iterations that have not begun are not counted.';
+comment on column scylla.workflow_rollup.total_leaf_count is 'Number of leaf steps so far: iterations that have not begun are not counted.';
 comment on column scylla.workflow_rollup.overview is
 '{status: {"cnt", "ref": {"workflow:run": ["instance:step[iterations]:attempt"]}, "more"}}: ref has up to ten of those that run, wait or have
 failed, and more says how many others there are.';
@@ -118,17 +118,17 @@ create or replace view scylla.workflow_timeline with (security_barrier) as
           where n.is_new) t
     where t.age <= 32;
 comment on view scylla.workflow_timeline is
-'What has happened to instances of workflows: for an instance, and for each of its steps, the 32 newest events.';
+'The events of instances of workflows: for an instance, and for each of its steps, the 32 newest.';
 comment on column scylla.workflow_timeline.workflow is 'The id of the workflow.';
 comment on column scylla.workflow_timeline.instance is 'The number of the instance.';
 comment on column scylla.workflow_timeline.run is 'The number of the run.';
 comment on column scylla.workflow_timeline.step is 'The id of the step; null: the event is of the run.';
 comment on column scylla.workflow_timeline.iterations is 'As in scylla.workflow_step.';
 comment on column scylla.workflow_timeline.attempt is 'Of the step; null: the event is of the run.';
-comment on column scylla.workflow_timeline.at is 'When.';
+comment on column scylla.workflow_timeline.at is 'When it happened.';
 comment on column scylla.workflow_timeline.type is 'STATUS: a change of status; ACTION: a user has requested an action; LOG: an error.';
 comment on column scylla.workflow_timeline.level is 'INFO, or ERROR.';
-comment on column scylla.workflow_timeline.message is 'The status, the action with its role and what has come of it, or the error.';
+comment on column scylla.workflow_timeline.message is 'The status, the action with its role and outcome, or the error.';
 
 -- A signal counts as sent by the step that it names if its sender was the owner of that workflow: steps send their signals as that role.
 create or replace view scylla.workflow_lineage with (security_barrier) as
@@ -166,7 +166,7 @@ comment on column scylla.workflow_lineage.seq is 'The number of the signal, as i
 comment on column scylla.workflow_lineage.signal is 'Its name.';
 comment on column scylla.workflow_lineage.params is 'Its parameters.';
 comment on column scylla.workflow_lineage.sent is 'When it was sent.';
-comment on column scylla.workflow_lineage.source_workflow is 'The workflow of which a step has sent it; null: it was sent by something else.';
+comment on column scylla.workflow_lineage.source_workflow is 'The workflow whose step sent it; null: something else sent it.';
 comment on column scylla.workflow_lineage.source_instance is 'The number of the instance.';
 comment on column scylla.workflow_lineage.source_run is 'The number of the run.';
 comment on column scylla.workflow_lineage.source_step is 'The id of the step.';

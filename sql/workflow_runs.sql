@@ -24,14 +24,14 @@ comment on column scylla.workflow_run.version is 'The version of the workflow th
 comment on column scylla.workflow_run.status is
     'CREATED: it waits for its turn; IN_PROGRESS; SUCCEEDED, FAILED, STOPPED or TIMED_OUT: it has ended so.';
 comment on column scylla.workflow_run.params is 'The values of its parameters.';
-comment on column scylla.workflow_run.request is 'The parameters as they were given to start_workflow() or restart_run().';
-comment on column scylla.workflow_run.initiator is 'Who or what has started it: an object with type and more.';
-comment on column scylla.workflow_run.request_id is 'As given to start_workflow(); null: none.';
-comment on column scylla.workflow_run.created is 'When it was asked for.';
+comment on column scylla.workflow_run.request is 'The parameters as passed to start_workflow() or restart_run().';
+comment on column scylla.workflow_run.initiator is 'Who or what started it: an object with the member type and others.';
+comment on column scylla.workflow_run.request_id is 'As passed to start_workflow(); null: none.';
+comment on column scylla.workflow_run.created is 'When it was requested.';
 comment on column scylla.workflow_run.started is 'When it began; null: not yet.';
-comment on column scylla.workflow_run.ended is 'When it ended; null: it has not.';
-comment on column scylla.workflow_run.times_out is 'When it would time out; null: it does not run.';
-comment on column scylla.workflow_run.error is 'Why it was stopped, timed out or could not go on; null: its steps and the actions on it tell.';
+comment on column scylla.workflow_run.ended is 'When it ended; null: not yet.';
+comment on column scylla.workflow_run.times_out is 'When it will time out; null: it is not running.';
+comment on column scylla.workflow_run.error is 'Why it was stopped, timed out or could not continue; null: see its steps and the actions on it.';
 comment on column scylla.workflow_run.plan is 'The plan that its tasks belong to.';
 comment on column scylla.workflow_run.owner is 'The role as which its tasks are submitted: the owner of the workflow.';
 comment on column scylla.workflow_run.restart is
@@ -56,23 +56,23 @@ comment on view scylla.workflow_step is
     'The steps of instances, as their last attempts left them. Steps that have not been created yet, or will be created again, are not shown.';
 comment on column scylla.workflow_step.workflow is 'The id of the workflow.';
 comment on column scylla.workflow_step.instance is 'The number of the instance.';
-comment on column scylla.workflow_step.run is 'The number of the run in which it was tried for the last time.';
+comment on column scylla.workflow_step.run is 'The number of the run of its last attempt.';
 comment on column scylla.workflow_step.step is 'The id of the step.';
 comment on column scylla.workflow_step.iterations is
     'The numbers of the iterations that it is in, the outer one first, from 1; null: it is in no loop.';
 comment on column scylla.workflow_step.attempt is 'The number of the attempt, from 1, over all runs of the instance.';
 comment on column scylla.workflow_step.status is 'Its status; docs/workflows.md has them all.';
-comment on column scylla.workflow_step.params is 'The values of its parameters, with what it has put out; null: not evaluated yet.';
-comment on column scylla.workflow_step.error is 'Why it has failed; null: it has not.';
+comment on column scylla.workflow_step.params is 'The values of its parameters, including its output; null: not evaluated yet.';
+comment on column scylla.workflow_step.error is 'Why it failed; null: it did not fail.';
 comment on column scylla.workflow_step.created is 'When the attempt was created.';
 comment on column scylla.workflow_step.started is 'When it started; null: not yet.';
-comment on column scylla.workflow_step.ended is 'When it ended; null: it has not.';
-comment on column scylla.workflow_step.due is 'When a wait or its time is over; null: it has no bound of its own.';
+comment on column scylla.workflow_step.ended is 'When it ended; null: not yet.';
+comment on column scylla.workflow_step.due is 'When its wait ends or it times out; null: it has no limit of its own.';
 comment on column scylla.workflow_step.task is 'The name of its task; null: it has none.';
-comment on column scylla.workflow_step.error_retries is 'How often it has been tried again for errors of the user''s.';
-comment on column scylla.workflow_step.platform_retries is 'The same for errors of the platform.';
-comment on column scylla.workflow_step.timeout_retries is 'The same because it took too long.';
-comment on column scylla.workflow_step.transitions is 'Whether each successor was to follow; null: it is not complete.';
+comment on column scylla.workflow_step.error_retries is 'Number of retries after errors of the class user.';
+comment on column scylla.workflow_step.platform_retries is 'The same for the class platform.';
+comment on column scylla.workflow_step.timeout_retries is 'The same for the class timeout.';
+comment on column scylla.workflow_step.transitions is 'Whether the transition to each successor was true; null: it is not complete.';
 comment on column scylla.workflow_step.rollup is
     'Of a loop, how many leaves in its iterations have which status: {status: {"cnt", "ref": [step[iterations]:attempt]}}; null: there are none.';
 comment on column scylla.workflow_step.signals is
@@ -96,7 +96,7 @@ comment on column scylla.workflow_loop_iteration.iterations is
 comment on column scylla.workflow_loop_iteration.status is 'Its status, one of those of runs.';
 comment on column scylla.workflow_loop_iteration.params is 'The values of the parameters that it adds to those around it.';
 comment on column scylla.workflow_loop_iteration.created is 'When it began for the first time.';
-comment on column scylla.workflow_loop_iteration.ended is 'When it ended; null: it has not.';
+comment on column scylla.workflow_loop_iteration.ended is 'When it ended; null: not yet.';
 
 -- The earlier attempts of each step, and its last one.
 create or replace view scylla.workflow_step_attempt with (security_barrier) as
@@ -125,12 +125,12 @@ comment on column scylla.workflow_step_attempt.run is 'The number of the run.';
 comment on column scylla.workflow_step_attempt.step is 'The id of the step.';
 comment on column scylla.workflow_step_attempt.iterations is 'As in scylla.workflow_step.';
 comment on column scylla.workflow_step_attempt.attempt is 'The number of the attempt, from 1, over all runs of the instance.';
-comment on column scylla.workflow_step_attempt.status is 'Its status; one that was tried again keeps that of its failure.';
+comment on column scylla.workflow_step_attempt.status is 'Its status; a retried attempt keeps the status of its failure.';
 comment on column scylla.workflow_step_attempt.params is 'The values of its parameters; null: not evaluated.';
-comment on column scylla.workflow_step_attempt.error is 'Why it has failed; null: it has not.';
+comment on column scylla.workflow_step_attempt.error is 'Why it failed; null: it did not fail.';
 comment on column scylla.workflow_step_attempt.created is 'When it was created.';
 comment on column scylla.workflow_step_attempt.started is 'When it started; null: it did not.';
-comment on column scylla.workflow_step_attempt.ended is 'When it ended; null: it has not.';
+comment on column scylla.workflow_step_attempt.ended is 'When it ended; null: not yet.';
 comment on column scylla.workflow_step_attempt.task is 'The name of its task; null: it has none any more.';
 comment on column scylla.workflow_step_attempt.signals is 'As in scylla.workflow_step.';
 comment on column scylla.workflow_step_attempt.times is 'As in scylla.workflow_step.';

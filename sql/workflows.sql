@@ -11,8 +11,8 @@ create or replace view scylla.workflow with (security_barrier) as
 comment on view scylla.workflow is 'The workflows on which the current user has a privilege.';
 comment on column scylla.workflow.id is 'Its id.';
 comment on column scylla.workflow.owner is 'The role that created it.';
-comment on column scylla.workflow.properties is 'Its properties, which are kept over versions.';
-comment on column scylla.workflow.active_version is 'The version that is run; null: none, the workflow is inactive.';
+comment on column scylla.workflow.properties is 'Its properties, which all versions share.';
+comment on column scylla.workflow.active_version is 'The active version; null: none, the workflow is inactive.';
 comment on column scylla.workflow.latest_version is 'The version that was created last.';
 comment on column scylla.workflow.latest_instance is 'The number of the instance that was started last; 0: none.';
 comment on column scylla.workflow.strategy is 'The rule of its run strategy.';
@@ -25,7 +25,7 @@ comment on column scylla.workflow.runners is 'The roles that may run it; public:
 comment on column scylla.workflow.viewers is 'The roles that may see it.';
 comment on column scylla.workflow.admins is 'The roles that may change it.';
 comment on column scylla.workflow.next_start is 'When a time trigger starts it next; null: none does.';
-comment on column scylla.workflow.paused is 'Since when nothing of it begins, by pause_workflow(); null: it is not paused.';
+comment on column scylla.workflow.paused is 'When pause_workflow() paused it; null: it is not paused.';
 comment on column scylla.workflow.paused_by is 'The role that has paused it.';
 
 create or replace view scylla.workflow_version with (security_barrier) as
@@ -36,10 +36,10 @@ create or replace view scylla.workflow_version with (security_barrier) as
 comment on view scylla.workflow_version is 'The versions of the workflows on which the current user has a privilege.';
 comment on column scylla.workflow_version.workflow is 'The id of the workflow.';
 comment on column scylla.workflow_version.version is 'The number of the version, from 1.';
-comment on column scylla.workflow_version.is_active is 'Whether it is the one that is run.';
+comment on column scylla.workflow_version.is_active is 'Whether it is the active version.';
 comment on column scylla.workflow_version.definition is 'The member "workflow" of the document.';
 comment on column scylla.workflow_version.author is 'The role that created it.';
-comment on column scylla.workflow_version.created is 'When.';
+comment on column scylla.workflow_version.created is 'When it was created.';
 comment on column scylla.workflow_version.metadata is 'The other members of the document but "properties".';
 
 create or replace view scylla.workflow_properties_history with (security_barrier) as
@@ -52,5 +52,5 @@ comment on view scylla.workflow_properties_history is 'Each change of the proper
 comment on column scylla.workflow_properties_history.workflow is 'The id of the workflow.';
 comment on column scylla.workflow_properties_history.changed is 'When they were changed.';
 comment on column scylla.workflow_properties_history.author is 'The role that did so.';
-comment on column scylla.workflow_properties_history.properties is 'What they are since then.';
-comment on column scylla.workflow_properties_history.previous is 'What they were before; null: it is the first version of the workflow.';
+comment on column scylla.workflow_properties_history.properties is 'The properties since then.';
+comment on column scylla.workflow_properties_history.previous is 'The properties before; null: it is the first version of the workflow.';

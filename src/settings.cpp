@@ -16,6 +16,7 @@ constinit int max_workflow_nesting = 10;
 constinit int max_foreach_concurrency = 500;
 constinit int max_loop_iterations = 25'000;
 constinit int max_run_params = 128;
+constinit int max_params_length = 750'000;
 constinit int max_run_leaves = 1'000'000;
 constinit int max_step_retries = 99;
 constinit int max_retry_wait = 86'400;
@@ -81,6 +82,8 @@ void define_workflow_limits() {
                 &max_loop_iterations, model::workflow::k_most_loop_iterations},
           Limit{"scylla.max_run_params", "Maximum number of parameters passed to a run of a workflow.", &max_run_params,
                 10'000},
+          Limit{"scylla.max_params_length", "Maximum length of the parameters of a run or step, in characters of JSON.",
+                &max_params_length, 10'000'000},
           Limit{"scylla.max_run_leaves", "Number of steps in the loops of a run at which no more iterations begin.",
                 &max_run_leaves, INT_MAX},
           Limit{"scylla.max_step_retries", "Maximum number of retries of a step, for each class of failures.",

@@ -24,6 +24,7 @@ extern int max_workflow_nesting;    // scylla.max_workflow_nesting
 extern int max_foreach_concurrency; // scylla.max_foreach_concurrency
 extern int max_loop_iterations;     // scylla.max_loop_iterations
 extern int max_run_params;          // scylla.max_run_params
+extern int max_params_length;       // scylla.max_params_length, characters
 extern int max_run_leaves;          // scylla.max_run_leaves
 extern int max_step_retries;        // scylla.max_step_retries
 extern int max_retry_wait;          // scylla.max_retry_wait, seconds

@@ -34,8 +34,6 @@ using store::Parameters;
 namespace {
 
 constexpr int64 k_most_runs = 32; // in one transaction
-// All runs wait for an expression of one of them.
-constexpr model::sel::Limits k_limits{.steps = 20'000'000, .milliseconds = 1'000};
 
 constinit SPIPlanPtr next_statement = nullptr;
 constinit SPIPlanPtr iterations_statement = nullptr;
@@ -201,7 +199,7 @@ Turn *take_turn_of(const Root &root) {
         Held *held = hold_turn();
         ServerWorld world;
         run.supplies = supplies.all();
-        held->turn = take_turn(definition, run, world, k_limits);
+        held->turn = take_turn(definition, run, world, turn_limits());
         world.raise_seen();
         if (held->turn.kind != model::sel::OutcomeKind::value)
             ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory in a turn of a workflow's run")));

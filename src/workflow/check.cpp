@@ -47,13 +47,13 @@ using Check = decltype(&model::workflow::check_change);
 
 Found *check_by(Check check, const char *argument, Jsonb *document) {
     const std::string_view text = text_of(argument, document);
-    return found_by(argument, [&](ServerWorld &world) { return check(text, world, model::sel::Limits{}); });
+    return found_by(argument, [&](ServerWorld &world) { return check(text, world, request_limits()); });
 }
 
 // templates: as for check_definition().
 Found *check_workflow(std::string_view text, std::string_view templates) {
     return found_by("definition", [&](ServerWorld &world) {
-        return model::workflow::check_definition(text, world, model::sel::Limits{}, definition_limits(), templates);
+        return model::workflow::check_definition(text, world, request_limits(), definition_limits(), templates);
     });
 }
 
@@ -72,7 +72,7 @@ Found *check_document(Jsonb *document) {
 
 Found *check_template_family(const char *templates, const model::workflow::TemplateName &name) {
     return found_by("definition", [&](ServerWorld &world) {
-        return model::workflow::check_inheritance(templates, name, world, model::sel::Limits{});
+        return model::workflow::check_inheritance(templates, name, world, request_limits());
     });
 }
 

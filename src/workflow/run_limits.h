@@ -1,6 +1,7 @@
 // Limits of definitions and runs, from settings.
 #pragma once
 
+#include "model/sel/limits.h"
 #include "model/workflow_limits.h"
 #include "pg/settings.h"
 
@@ -25,6 +26,14 @@ inline model::workflow::RunLimits run_limits() {
             .concurrency = settings::max_foreach_concurrency,
             .leaves = settings::max_run_leaves,
             .of_steps = step_limits()};
+}
+
+// Of the expressions of a definition or request; its session waits for them.
+inline model::sel::Limits request_limits() { return {.output = settings::max_params_length}; }
+
+// Of expressions in the engine or a monitor, where all runs or triggers wait for one of them.
+inline model::sel::Limits turn_limits() {
+    return {.steps = 20'000'000, .output = settings::max_params_length, .milliseconds = 1'000};
 }
 
 } // namespace scylla::workflow

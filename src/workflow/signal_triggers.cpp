@@ -8,6 +8,7 @@
 #include "task/rules.h"
 #include "trigger/triggers.h"
 #include "workflow/definitions.h"
+#include "workflow/run_limits.h"
 #include "workflow/runs.h"
 #include "workflow/server_world.h"
 #include "workflow/triggers.h"
@@ -125,14 +126,13 @@ struct Evaluated {
     const char *text; // the value as JSON, or the problem
 };
 Evaluated evaluate(std::string_view expression, Jsonb *params) {
-    constexpr sel::Limits k_limits{.steps = 20'000'000, .milliseconds = 1'000};
     check_stack_depth();
     auto *held = static_cast<Held *>(palloc0(sizeof(Held)));
     held->callback.func = [](void *arg) { sel::release(static_cast<Held *>(arg)->outcome); };
     held->callback.arg = held;
     MemoryContextRegisterResetCallback(CurrentMemoryContext, &held->callback);
     ServerWorld world;
-    held->outcome = sel::evaluate_json(expression, json_text(params), world, k_limits);
+    held->outcome = sel::evaluate_json(expression, json_text(params), world, turn_limits());
     world.raise_seen();
     const char *text = pnstrdup(held->outcome.text.data(), held->outcome.text.size());
     const bool sound = held->outcome.kind == sel::OutcomeKind::value;

@@ -83,9 +83,6 @@ std::string_view member_text(Jsonb *object, const char *name) {
                : std::string_view{};
 }
 
-// A trigger must not block the process that runs triggers for long.
-constexpr model::sel::Limits k_limits_of_triggers{.steps = 20'000'000, .milliseconds = 1'000};
-
 void fail(NewRun &made, const char *fault) {
     made.fault = fault;
     made.params = json::empty_object();
@@ -107,7 +104,7 @@ void evaluate_params(NewRun &made, Jsonb *before, bool keep_failed) {
                                         .properties = json_text(made.properties),
                                         .restart = json_text(made.restart),
                                         .limits = run_limits()};
-    const auto limits = keep_failed ? k_limits_of_triggers : model::sel::Limits{};
+    const auto limits = keep_failed ? turn_limits() : request_limits();
     const std::string_view request = json_text(made.request);
     held->outcome = before == nullptr
                         ? evaluate_run_params(definition, name, request, world, limits)

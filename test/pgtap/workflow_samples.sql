@@ -45,7 +45,67 @@ insert into sample values
    {"step": {"id": "end", "type": "NoOp"}}]'),
 ('a notebook', '{}', '{"timeout": "2 hours"}',
  '[{"step": {"id": "run", "type": "notebook", "failure_mode": "fail_after_running", "timeout": "30min", "retry_policy": {"error_retry_limit": "2", "platform_retry_limit": 3},
-             "params": {"script": {"type": "STRING", "value": "echo $$X"}, "notebook": {"type": "MAP", "value": {"input_path": {"type": "STRING", "value": "https://example.com/a.ipynb"}}}}}}]');
+             "params": {"script": {"type": "STRING", "value": "echo $$X"}, "notebook": {"type": "MAP", "value": {"input_path": {"type": "STRING", "value": "https://example.com/a.ipynb"}}}}}}]'),
+('joins of several branches, and roots of which one stands alone', '{"run_strategy": {"rule": "strict_sequential"}, "step_concurrency": 20}', '{}',
+ '[{"step": {"id": "one.1", "type": "NoOp", "params": {"sleep_seconds": {"value": 9, "type": "lonG"}}, "transition": {"successors": {"two.1": "true", "two.2": "true", "two.3": "true"}}}},
+   {"step": {"id": "two.1", "type": "NoOp", "transition": {"successors": {"three": "true", "four": "true"}}}},
+   {"step": {"id": "two.2", "type": "NoOp", "description": "b", "transition": {"successors": {"three": "true"}}}},
+   {"step": {"id": "two.3", "type": "NoOp", "transition": {"successors": {"four": "true"}}}},
+   {"step": {"id": "three", "type": "NoOp", "transition": {"successors": {"four": "true"}}}}, {"step": {"id": "four", "type": "NoOp", "transition": {}}},
+   {"step": {"id": "alone.1", "type": "NoOp", "transition": {"successors": {"alone.2": "true"}}}}, {"step": {"id": "alone.2", "type": "NoOp"}}]'),
+('a join with no true edge, and one with one', '{"run_strategy": {"rule": "parallel", "workflow_concurrency": 5}}',
+ '{"params": {"x": {"type": "LONG", "value": 5}, "limit": {"type": "STRING", "value": "20 minutes"}}, "timeout": "${limit}"}',
+ '[{"step": {"id": "a", "type": "NoOp", "timeout": "${limit}", "transition": {"successors": {"c": "x > 10", "d": "x > 10"}}}},
+   {"step": {"id": "b", "type": "NoOp", "transition": {"successors": {"d": "x > 3"}}}}, {"step": {"id": "c", "type": "NoOp", "transition": {"successors": {"d": "x > 10"}}}},
+   {"step": {"id": "d", "type": "NoOp", "transition": {"successors": {"e": "true"}}}}, {"step": {"id": "e", "type": "NoOp"}}]'),
+('policies that refer to parameters, and alerts', '{"run_strategy": "parallel", "alerting": {"emails": ["a@example.com", "${who}@example.com"], "tct": {"completed_by_hour": 1, "tz": "UTC"}}}',
+ '{"params": {"who": {"type": "STRING", "value": "ann"}, "few": {"type": "LONG", "value": 2}, "secs": {"type": "LONG", "value": 90}, "never": {"type": "STRING", "expression": "return UUID.randomUUID().toString();", "mode": "CONSTANT"}},
+   "tags": ["sample", {"name": "Sleep", "namespace": "system"}], "criticality": "HIGH"}',
+ '[{"step": {"id": "wait", "type": "Sleep", "tags": [{"name": "Sleep", "namespace": "system"}], "failure_mode": "ignore_failure", "params": {"sleep_seconds": {"type": "LONG", "value": 0}},
+             "retry_policy": {"error_retry_limit": 10, "platform_retry_limit": 10, "backoff": {"type": "FIXED_BACKOFF", "error_retry_backoff_in_secs": 1, "platform_retry_backoff_in_secs": 1}},
+             "transition": {"successors": {"after": "true"}}}},
+   {"step": {"id": "after", "type": "Sleep", "timeout": "${secs}s", "failure_mode": "fail_immediately",
+             "params": {"text": {"type": "STRING", "value": "${wait__sleep_seconds} + 1"}, "sum": {"type": "STRING", "expression": "sleep_seconds + ''1'';"},
+                        "sleep_seconds": {"type": "LONG", "expression": "wait__sleep_seconds + 0;"}, "ts": {"type": "LONG", "expression": "Util.dateIntHourToTs(TARGET_RUN_DATE, TARGET_RUN_HOUR, ''UTC'', 0, 0)/1000"}},
+             "retry_policy": {"error_retry_limit": "$few", "platform_retry_limit": "$few", "timeout_retry_limit": "$few",
+                              "backoff": {"type": "EXPONENTIAL_BACKOFF", "error_retry_backoff_in_secs": "$few", "timeout_retry_backoff_in_secs": 5}}}}]'),
+('what a run knows of itself', '{"run_strategy": "first_only"}',
+ '{"params": {"mode": {"type": "STRING", "expression": "policy = params.getFromInstance(''RUN_POLICY''); if (policy == ''START_FRESH_NEW_RUN'') { return ''new''; } else { return ''again''; }"}}}',
+ '[{"step": {"id": "a", "type": "NoOp", "params": {"said": {"type": "STRING", "value": "${mode}"}}, "transition": {"successors": {"b": "true"}}}}, {"step": {"id": "b", "type": "NoOp"}}]'),
+('a foreach over each day of a year and three letters', '{}', '{}',
+ '[{"foreach": {"id": "days", "concurrency": 100, "params": {"letters": {"type": "String_array", "value": ["a", "b", "c"]}, "loop_params": {"type": "MAP", "value": {
+                "i": {"type": "long_array", "expression": "Util.dateIntsBetween(20240101, 20250101, 1);", "validator": "param!=null && param.size() > 2"}, "j": {"type": "STRING_ARRAY", "expression": "letters;"}}}},
+                "steps": [{"step": {"id": "both", "type": "NoOp", "retry_policy": {}, "params": {"text": {"type": "STRING", "expression": "i + j;", "mode": "mutable"}}, "transition": {"successors": {"then": "true"}}}},
+                          {"step": {"id": "then", "type": "Sleep", "params": {"sleep_seconds": {"type": "LONG", "expression": "1 * 0;"}}}}]}}]'),
+('a loop in a loop over fewer and fewer, none among them', '{"run_strategy": "last_only"}', '{}',
+ '[{"foreach": {"id": "outer", "concurrency": 2, "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "long_array", "value": [1, 2, 3]}}}}, "steps": [
+      {"foreach": {"id": "inner", "concurrency": 3, "params": {"more": {"type": "LONG", "expression": "i + 2;"}, "loop_params": {"type": "MAP", "value": {"x": {"type": "long_array", "expression": "Util.intsBetween(1, i, 1);"}}}},
+                   "steps": [{"step": {"id": "in", "type": "Sleep", "params": {"sleep_seconds": {"type": "LONG", "expression": "x * 0;"}}}}], "transition": {"successors": {"out": "true"}}}},
+      {"step": {"id": "out", "type": "Sleep", "params": {"sleep_seconds": {"type": "LONG", "expression": "i * 0;"}}}}]}}]'),
+('subworkflows of every kind', '{"run_strategy": "parallel"}', '{"instance_step_concurrency": 3, "params": {"passed": {"type": "STRING", "value": "down"}}}',
+ '[{"subworkflow": {"id": "plain", "params": {"subworkflow_id": {"type": "STRING", "value": "sample-12"}, "subworkflow_version": {"type": "STRING", "value": "latest"}, "map": {"type": "STRING_MAP", "value": {"a": "b"}}}}},
+   {"subworkflow": {"id": "sync", "sync": true, "params": {"subworkflow_id": {"type": "STRING", "value": "sample-10"}, "subworkflow_version": {"type": "STRING", "value": "latest"}}}},
+   {"subworkflow": {"id": "apart", "sync": false, "params": {"subworkflow_id": {"type": "STRING", "value": "sample-14"}, "subworkflow_version": {"type": "STRING", "value": "1"}}}},
+   {"subworkflow": {"id": "all", "sync": true, "explicit_params": false, "params": {"subworkflow_id": {"type": "STRING", "value": "sample-10"}}}},
+   {"subworkflow": {"id": "few", "sync": true, "explicit_params": true, "params": {"subworkflow_id": {"type": "STRING", "value": "sample-10"}, "subworkflow_version": {"type": "STRING", "value": "ACTIVE"}}}}]'),
+('subworkflows of subworkflows, and in loops', '{"run_strategy": "parallel"}', '{}',
+ '[{"subworkflow": {"id": "below", "params": {"subworkflow_id": {"type": "STRING", "value": "sample-15"}, "subworkflow_version": {"type": "STRING", "value": "latest"}}}},
+   {"foreach": {"id": "each", "concurrency": 2, "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1, 2]}, "j": {"type": "STRING_ARRAY", "value": ["a", "b"]}}}},
+                "steps": [{"step": {"id": "before", "type": "NoOp", "transition": {"successors": {"call": "true"}}}},
+                          {"subworkflow": {"id": "call", "params": {"subworkflow_id": {"type": "STRING", "value": "sample-10"}, "subworkflow_version": {"type": "STRING", "value": "latest"}}}}]}}]'),
+('a container that says that it need not be tried again', '{"run_strategy": "sequential"}', '{}',
+ '[{"step": {"id": "job", "type": "kubernetes", "retry_policy": {"error_retry_limit": 3}, "params": {"kubernetes": {"type": "MAP", "value": {"image": {"type": "STRING", "value": "busybox"},
+             "command": {"type": "STRING_ARRAY", "value": ["/bin/sh"]}, "args": {"type": "STRING_ARRAY", "value": ["-c", "exit 1"]}}}}}}]'),
+('a notebook of a repository, with the signals that its output has', '{"run_strategy": "sequential"}', '{"params": {"text": {"type": "STRING", "value": "none"}}}',
+ '[{"step": {"id": "first", "type": "NoOp", "transition": {"successors": {"book": "true"}}}},
+   {"step": {"id": "book", "type": "notebook", "transition": {}, "retry_policy": {"error_retry_limit": 0}, "params": {"found": {"type": "STRING", "value": "default"},
+             "kubernetes": {"type": "MAP", "value": {"image": {"type": "STRING", "value": "python:3"}}},
+             "notebook": {"type": "MAP", "value": {"init_command": {"type": "STRING", "value": "pip install papermill &&"}, "input_path": {"type": "STRING", "value": "demo.ipynb"}, "git_repo": {"type": "STRING", "value": "https://example.com/books.git"}}}}}}]'),
+('requests one after the other', '{"run_strategy": "parallel"}', '{"params": {"body": {"type": "STRING", "value": "Workflow:\n  id: other"}}}',
+ '[{"step": {"id": "put", "type": "http", "params": {"http": {"type": "MAP", "value": {"url": {"type": "STRING", "value": "http://example.com/a"}, "method": {"type": "STRING", "value": "PUT"},
+             "headers": {"type": "STRING_MAP", "value": {"Accept": "application/json"}}, "body": {"type": "STRING", "value": "${body}"}}}}, "transition": {"successors": {"get": "true"}}}},
+   {"step": {"id": "get", "type": "Http", "params": {"state_expr": {"type": "STRING", "value": "if (status_code == 404) return \"DONE\"; else return \"FATAL_ERROR\";"},
+             "http": {"type": "MAP", "value": {"url": {"type": "STRING", "value": "http://example.com/a"}, "method": {"type": "STRING", "value": "GET"}}}}}}]');
 
 create temp table document as
 select what, jsonb_build_object('properties', jsonb_build_object('owner', 'ann') || properties::jsonb,
@@ -61,14 +121,40 @@ select is((select string_agg(distinct active_version::text, ',') from scylla.wor
 
 select is((scylla.start_workflow(document #>> '{workflow,id}')).status, 'CREATED', what || ': is started') from document;
 select advance() \g /dev/null
-select is((select spec #>> '{params,kubernetes,env,A}' from scylla.task where queue = 'kubernetes'), '0', 'a container is told how often it has failed');
+select is((select spec #>> '{params,kubernetes,env,A}' from scylla.task where queue = 'kubernetes' and spec ->> 'workflow' = 'sample-7'), '0', 'a container is told how often it has failed');
 select work('kubernetes', '{"params": {"found": "much"}}'), work('notebook') \g /dev/null
-select is(status(document #>> '{workflow,id}'), case when document -> 'workflow' ? 'signal_triggers' then 'IN_PROGRESS' else 'SUCCEEDED' end, what || ': is run') from document;
+select is((select spec #>> '{params,http,body}' from scylla.task where queue = 'http'), E'Workflow:\n  id: other', 'a request has its body');
+select work_all('http') \g /dev/null
+select break('kubernetes', '{"code": "exit", "message": "exit status 1", "retryable": false}') \g /dev/null
+select work('notebook', '{"params": {"found": "much"}, "artifacts": {"maestro_dynamic_output": {"signal_outputs": [{"name": "sample/table", "params": {"rows": 5}}]}}}') \g /dev/null
+-- What sleeps for no time, and runs of subworkflows.
+create function settle() returns void language plpgsql as $$
+begin
+    for i in 1 .. 200 loop
+        perform advance();
+        exit when not exists (select from scylla.workflow_agenda);
+    end loop;
+end $$;
+select settle() \g /dev/null
+select is(status(document #>> '{workflow,id}'), case when document -> 'workflow' ? 'signal_triggers' then 'IN_PROGRESS' when what ~ 'need not be tried' then 'FAILED' else 'SUCCEEDED' end,
+          what || ': is run') from document;
 select is(steps('sample-1'), 'count.1 SUCCEEDED, end.1 SUCCEEDED, few.1 UNSATISFIED, many.1 SUCCEEDED', 'one of two branches');
 select is(steps('sample-3'), 'report WAITING_FOR_SIGNALS', 'what waits for a signal');
 select is(steps('sample-4'), 'days SUCCEEDED' || (select string_agg(format(', next{%s} SUCCEEDED', i), '') from generate_series(1, 5) i), 'one iteration after the other');
 select is((select string_agg(params ->> 'text', ' ' order by iterations) from scylla.workflow_step where workflow = 'sample-5' and step = 'both'), '1a 1a 2a 2a 3a 3a 1b 1b 2b 2b 3b 3b', 'loops in each other');
 select is(steps('sample-7'), 'end SUCCEEDED, run SUCCEEDED', 'what follows from an output');
+select is(steps('sample-9'), 'alone.1 SUCCEEDED, alone.2 SUCCEEDED, four SUCCEEDED, one.1 SUCCEEDED, three SUCCEEDED, two.1 SUCCEEDED, two.2 SUCCEEDED, two.3 SUCCEEDED', 'joins');
+select is(steps('sample-10'), 'a SUCCEEDED, b SUCCEEDED, c UNSATISFIED, d SUCCEEDED, e SUCCEEDED', 'one true edge is enough');
+select is((select params ->> 'text' || ', ' || (params ->> 'sum') from scylla.workflow_step where workflow = 'sample-11' and step = 'after'), '0 + 1, 01', 'values of the step before');
+select is((select params ->> 'said' from scylla.workflow_step where workflow = 'sample-12' and instance = 1 and step = 'a'), 'new', 'the policy of its run');
+select is((select count(*) || ' ' || count(distinct params ->> 'text') || ' ' || max(params ->> 'text') from scylla.workflow_step where workflow = 'sample-13' and step = 'both'), '1098 1098 20241231c',
+          'each day with each letter');
+select is((select string_agg(iterations::text, ' ' order by iterations) from scylla.workflow_step where workflow = 'sample-14' and instance = 1 and step = 'in' and status = 'SUCCEEDED'), '{2,1} {3,1} {3,2}',
+          'no iteration, one, and two');
+select is((select count(*) from scylla.workflow_run where workflow = 'sample-10'), 1 + 2 * 3 + 4::bigint, 'runs that subworkflows start, also in loops and below others');
+select is((select count(*) from scylla.workflow_run where workflow ~ '^sample-1' and ended is null), 0::bigint, 'all of which have ended');
+select is(steps('sample-17'), 'job FATALLY_FAILED', 'what must not be tried again');
+select is((select params ->> 'rows' from scylla.signal where name = 'sample/table'), '5', 'a signal of an output');
 select is_empty('select * from scylla.check()', 'check() finds nothing wrong');
 select * from finish();
 rollback;

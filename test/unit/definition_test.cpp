@@ -364,6 +364,12 @@ TEST(Definition_6_5, Durations) {
     EXPECT_EQ(timeout("\"10368000\""), "");
     EXPECT_EQ(timeout("\"120 days 1 ms\""), "workflow.timeout: must be from 1 to 10368000 seconds");
     EXPECT_EQ(timeout("-1"), "workflow.timeout: must be from 1 to 10368000");
+    EXPECT_EQ(timeout("0"), "workflow.timeout: must be from 1 to 10368000");
+    for (const std::string_view none : {R"("")", R"("0")", R"("-5")", R"("soon")", R"("0 min")"})
+        EXPECT_EQ(timeout(none).substr(0, 18), "workflow.timeout: ") << none;
+    for (const std::string_view none : {R"("")", R"("0")", R"("soon")"})
+        EXPECT_EQ(check_typed(R"(, "timeout": )" + std::string(none)).substr(0, 32), "workflow.steps[0].step.timeout: ")
+            << none;
 }
 
 TEST(Definition_7_3, SignalTriggers) {

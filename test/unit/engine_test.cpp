@@ -494,6 +494,24 @@ TEST(Engine_6_1, WhatBeginsInTheTurnOfAFailureIsNotSubmitted) {
     EXPECT_TRUE(keeper.cancelled.empty());
 }
 
+// Maestro ends such a step as INTERNALLY_FAILED, whatever its failure mode.
+TEST(Engine_6_1, ParametersThatCannotBeEvaluatedCountAsAFailure) {
+    for (const std::string_view broken :
+         {R"(, "params": {"x": {"type": "LONG", "expression": "1 / 0"}})", R"(, "timeout": "${none}")"}) {
+        Keeper ignoring(
+            with_steps(job("a", R"({"b": "true"})", R"(, "failure_mode": "IGNORE_FAILURE")" + std::string(broken)) +
+                       "," + job("b", "{}", "", "NoOp")));
+        ignoring.start();
+        EXPECT_EQ(ignoring.steps(), "a COMPLETED_WITH_ERROR, b SUCCEEDED");
+        EXPECT_NE(ignoring.step("a").error, "");
+        EXPECT_EQ(ignoring.status(), "SUCCEEDED");
+        Keeper failing(with_steps(job("a", R"({"b": "true"})", broken) + "," + job("b", "{}", "", "NoOp")));
+        failing.start();
+        EXPECT_EQ(failing.steps(), "a FATALLY_FAILED");
+        EXPECT_EQ(failing.status(), "FAILED");
+    }
+}
+
 TEST(Engine_6_1, AFailureCanBeIgnored) {
     Keeper keeper(
         with_steps(job("a", R"({"b": "params.getFromStep('a', 'MAESTRO_STEP_STATUS') == 'COMPLETED_WITH_ERROR'"})",
@@ -699,7 +717,8 @@ TEST(Engine_6_5, ATimeoutCanReferToParameters) {
     Keeper keeper(definition, R"({"t": 90})");
     keeper.start();
     EXPECT_EQ(keeper.step("a").step.due, keeper.world.now + 90'000);
-    for (const std::string_view bad : {R"({"t": 0})", R"({"t": "soon"})", R"({"t": "121 days"})", R"({"t": -5})"}) {
+    for (const std::string_view bad : {R"({"t": 0})", R"({"t": ""})", R"({"t": "0"})", R"({"t": "0 min"})",
+                                       R"({"t": "soon"})", R"({"t": "121 days"})", R"({"t": -5})"}) {
         Keeper failing(definition, bad);
         failing.start();
         EXPECT_EQ(failing.steps(), "a FATALLY_FAILED") << bad;
@@ -950,6 +969,31 @@ TEST(Engine_Stored, GarbageFailsTheStepsThatReadIt) {
     keeper.scopes.at(1).params = "[]";
     keeper.start();
     EXPECT_EQ(keeper.steps(), "a FATALLY_FAILED");
+}
+
+// Section 2.3, rule 6. A run keeps its version, so neither can come about but by a change of the tables, of which
+// check() tells.
+TEST(Engine_2_3, StepsThatTheDefinitionDoesNotHaveAreLeftOut) {
+    Keeper keeper(with_steps(job("a")));
+    keeper.start();
+    KeptStep stray = keeper.step("a");
+    stray.step.status = StepStatus::fatally_failed;
+    keeper.scopes.at(1).steps["stray"] = stray;
+    keeper.complete("a");
+    EXPECT_EQ(keeper.step("a").step.status, StepStatus::succeeded);
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+}
+
+TEST(Engine_2_3, ARunWithoutStepsCanBeEnded) {
+    for (const EventKind kind : {EventKind::stop, EventKind::kill}) {
+        Keeper keeper(with_steps(job("a")));
+        keeper.start();
+        keeper.scopes.at(1).steps.clear();
+        keeper.send({.kind = EventKind::due});
+        EXPECT_EQ(keeper.status(), "IN_PROGRESS");
+        keeper.act(kind, "");
+        EXPECT_EQ(keeper.status(), kind == EventKind::stop ? "STOPPED" : "FAILED");
+    }
 }
 
 TEST(Engine_Stored, ADefinitionThatCannotBeRead) {

@@ -213,6 +213,20 @@ TEST(Params_4_6, LongChainsNeedNoStack) {
 }
 
 // Section 1.5: the values of a run or step are at most 750,000 characters; section 4.7: what they may use together.
+TEST(Params_1_5, LengthAtTheLimit) {
+    // {"m":{"k":"…"}} has 14 characters beside the value.
+    const auto map = [](std::size_t length) {
+        return values_of(R"({"m": {"type": "MAP", "value": {"k": {"type": "STRING", "value": ")" +
+                         std::string(length, 'x') + R"("}}}})");
+    };
+    EXPECT_EQ(map(749'986).size(), 750'000U);
+    EXPECT_EQ(map(749'987), "the result is longer than 750000 characters");
+    std::string wide = R"({"m": {"type": "STRING_MAP", "value": {)";
+    for (int i = 10'000; i < 34'000; i++)
+        wide += (i == 10'000 ? "\"" : ",\"") + std::to_string(i) + R"(": "sixteen letters!")";
+    EXPECT_EQ(values_of(wide + "}}}").size(), 24'000U * 27 - 1 + 8);
+}
+
 TEST(Params_1_5, LimitsHoldForAllTogether) {
     const std::string big(400'000, 'x');
     const std::string one = R"({"a": {"type": "STRING", "value": ")" + big + "\"}";

@@ -977,7 +977,9 @@ TEST(Engine_2_3, StepsThatTheDefinitionDoesNotHaveAreLeftOut) {
     Keeper keeper(with_steps(job("a")));
     keeper.start();
     KeptStep stray = keeper.step("a");
+    stray.step.id = "stray";
     stray.step.status = StepStatus::fatally_failed;
+    keeper.is_sound = false;
     keeper.scopes.at(1).steps["stray"] = stray;
     keeper.complete("a");
     EXPECT_EQ(keeper.step("a").step.status, StepStatus::succeeded);
@@ -989,6 +991,8 @@ TEST(Engine_2_3, ARunWithoutStepsCanBeEnded) {
         Keeper keeper(with_steps(job("a")));
         keeper.start();
         keeper.scopes.at(1).steps.clear();
+        keeper.tasks.clear();
+        keeper.is_sound = false;
         keeper.send({.kind = EventKind::due});
         EXPECT_EQ(keeper.status(), "IN_PROGRESS");
         keeper.act(kind, "");

@@ -15,7 +15,7 @@ select is((select row(code, workflow_id, instance, run, status)::text from scyll
 select is((select row(code, instance, run, status)::text from scylla.start_workflow('chain', request_id => 'once')), '(0,1,1,CREATED)',
           'a request that came before is the same run (3.1)');
 select advance();
-select is(status('chain'), 'IN_PROGRESS', 'it begins');
+select is(status('chain'), 'IN_PROGRESS', '[2.1] it begins');
 select is(steps('chain'), 's1 RUNNING', 'with its first step (2.3)');
 select is((select spec - 'params' from scylla.task where queue = 'a'),
           '{"run": 1, "step": "s1", "type": "A", "attempt": 1, "instance": 1, "workflow": "chain"}'::jsonb, 'whose task tells what it is');
@@ -24,7 +24,7 @@ select is(work(), 's1', 'its worker ends it');
 select is(steps('chain'), 's1 SUCCEEDED, s2 RUNNING', 'the next one follows');
 select is(work_all(), 's2 s3', 'and so on');
 select is(steps('chain'), 's1 SUCCEEDED, s2 SUCCEEDED, s3 SUCCEEDED', 'all are done');
-select is(status('chain'), 'SUCCEEDED', 'so is the run');
+select is(status('chain'), 'SUCCEEDED', '[2.1] so is the run');
 select is((select row(opened is not null, finished is not null, failed, cancelled)::text from scylla.task_plan where name = 'workflow:chain/1/1'),
           '(t,t,f,f)', 'and its plan');
 select is((select count(*) from scylla.workflow_agenda), 0::bigint, 'nothing is left on the agenda');

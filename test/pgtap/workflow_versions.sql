@@ -1,4 +1,4 @@
--- Workflows and their versions (section 1.6 of the specification of Maestro's behaviour): create, activate, deactivate, drop, and who may.
+-- Workflows, their versions and properties (sections 1.2 and 1.6 of the specification of Maestro's behaviour): create, activate, deactivate, drop, and who may.
 begin;
 \ir include/helpers.psql
 select * from no_plan();
@@ -20,7 +20,7 @@ create function pg_temp.versions(flow text) returns text language sql
 
 -- ---- versions ------------------------------------------------------------------------------------------------------
 
-select is(scylla.create_workflow(pg_temp.document('w')), 1, 'the first version');
+select is(scylla.create_workflow(pg_temp.document('w')), 1, '[1.6] the first version');
 select is((select to_jsonb(w) - '{created,modified,activated}'::text[] from scylla.workflow w),
           jsonb_build_object('id', 'w', 'owner', current_user, 'properties', '{"owner": "ann"}'::jsonb, 'active_version', 1, 'latest_version', 1,
                              'latest_instance', 0, 'strategy', 'SEQUENTIAL', 'concurrency', 1, 'activated_by', current_user,
@@ -30,27 +30,27 @@ select is((select to_jsonb(v) - 'created' from scylla.workflow_version v),
           jsonb_build_object('workflow', 'w', 'version', 1, 'is_active', true, 'definition', pg_temp.document('w') -> 'workflow', 'author', current_user,
                              'metadata', '{}'::jsonb), 'and its version');
 select is(scylla.create_workflow(pg_temp.document('w', '{}', '{"git_info": {"branch": "main"}, "note": [1], "is_active": true}')), 2, 'the second');
-select is(pg_temp.versions('w'), '2 of 2', 'which is active');
-select is((select metadata from scylla.workflow_version where version = 2), '{"git_info": {"branch": "main"}, "note": [1], "is_active": true}', 'other members are kept');
+select is(pg_temp.versions('w'), '2 of 2', '[1.6] which is active');
+select is((select metadata from scylla.workflow_version where version = 2), '{"git_info": {"branch": "main"}, "note": [1], "is_active": true}', '[1.1] other members are kept');
 select is(scylla.create_workflow(pg_temp.document('w', 'null'), false), 3, 'a version that is not activated');
-select is(pg_temp.versions('w'), '2 of 3', 'leaves the active one');
+select is(pg_temp.versions('w'), '2 of 3', '[1.6] leaves the active one');
 select is(scylla.create_workflow(pg_temp.document('w', '{}', '{"is_active": false}')), 4, 'nor does one that says so itself');
 select is(pg_temp.versions('w'), '2 of 4', 'change it');
 select is(scylla.create_workflow(pg_temp.document('w', '{}', '{"is_active": null}'), null), 5, 'nulls are the defaults');
 select is(pg_temp.versions('w'), '5 of 5', 'which is to activate it');
 select is(scylla.create_workflow(pg_temp.document('inactive'), false), 1, 'a workflow without an active version');
 select is(pg_temp.versions('inactive'), 'none of 1', 'is inactive');
-select is((select row(activated, activated_by)::text from scylla.workflow where id = 'inactive'), '(,)', 'nobody has activated it');
+select is((select row(activated, activated_by)::text from scylla.workflow where id = 'inactive'), '(,)', '[1.6] nobody has activated it');
 select is((select definition -> 'steps' from scylla.workflow_version where workflow = 'w' and version = 1), pg_temp.document('w') #> '{workflow,steps}',
-          'a version never changes');
+          '[1.6] a version never changes');
 
 select scylla.activate_workflow('w', 2) \g /dev/null
-select is(pg_temp.versions('w'), '2 of 5', 'activate_workflow');
+select is(pg_temp.versions('w'), '2 of 5', '[1.6] activate_workflow');
 select is((select string_agg(version::text, ',') from scylla.workflow_version where workflow = 'w' and is_active), '2', 'one version is active');
 select scylla.activate_workflow('w') \g /dev/null
-select is(pg_temp.versions('w'), '5 of 5', 'the latest by default');
+select is(pg_temp.versions('w'), '5 of 5', '[1.6] the latest by default');
 select scylla.deactivate_workflow('w') \g /dev/null
-select is(pg_temp.versions('w'), 'none of 5', 'deactivate_workflow');
+select is(pg_temp.versions('w'), 'none of 5', '[1.6] deactivate_workflow');
 select is((select bool_or(is_active) from scylla.workflow_version where workflow = 'w'), false, 'no version is active');
 select scylla.deactivate_workflow('w') \g /dev/null
 select is(pg_temp.versions('w'), 'none of 5', 'again');
@@ -61,18 +61,18 @@ create function pg_temp.pushed(properties text) returns text language sql as $$
     select scylla.create_workflow(pg_temp.document('p', properties));
     select format('%s %s(%s)', properties - 'owner', strategy, concurrency) from scylla.workflow where id = 'p';
 $$;
-select is(pg_temp.pushed('{"owner": "ann", "run_strategy": ' || given || '}'), format('{"run_strategy": %s} %s', given, meant), 'run_strategy ' || given)
+select is(pg_temp.pushed('{"owner": "ann", "run_strategy": ' || given || '}'), format('{"run_strategy": %s} %s', given, meant), '[3] run_strategy ' || given)
 from (values ('"sequential"', 'SEQUENTIAL(1)'), ('"Strict_Sequential"', 'STRICT_SEQUENTIAL(1)'), ('"FIRST_ONLY"', 'FIRST_ONLY(1)'),
              ('"last_only"', 'LAST_ONLY(1)'), ('"serial_latest_only"', 'SERIAL_LATEST_ONLY(1)'), ('"parallel"', 'PARALLEL(20)'),
              ('7', 'PARALLEL(7)'), ('"1000"', 'PARALLEL(1000)'), ('{"rule": "parallel"}', 'PARALLEL(20)'),
              ('{"rule": "PARALLEL", "workflow_concurrency": 3}', 'PARALLEL(3)'), ('{"rule": "first_only", "workflow_concurrency": 1}', 'FIRST_ONLY(1)')) s (given, meant);
 select is(pg_temp.pushed('{"step_concurrency": 5, "alerting": {"emails": ["a@b"]}, "description": "d", "tags": ["t"], "run_strategy": 2}'),
-          '{"tags": ["t"], "alerting": {"emails": ["a@b"]}, "description": "d", "run_strategy": 2, "step_concurrency": 5} PARALLEL(2)', 'properties');
+          '{"tags": ["t"], "alerting": {"emails": ["a@b"]}, "description": "d", "run_strategy": 2, "step_concurrency": 5} PARALLEL(2)', '[1.2] properties');
 select is((select properties ->> 'owner' from scylla.workflow where id = 'p'), 'ann', 'the owner stays');
 select is(pg_temp.pushed('{"access_control": {"x": null}, "description": null}'),
-          '{"tags": ["t"], "description": "d", "access_control": {"x": null}} SEQUENTIAL(1)', 'a push removes three of them, and adds to the others');
+          '{"tags": ["t"], "description": "d", "access_control": {"x": null}} SEQUENTIAL(1)', '[1.2] a push removes three of them, and adds to the others');
 select is(pg_temp.pushed('{"run_strategy": null, "tags": []}'),
-          '{"tags": [], "description": "d", "access_control": {"x": null}} SEQUENTIAL(1)', 'a null is as none');
+          '{"tags": [], "description": "d", "access_control": {"x": null}} SEQUENTIAL(1)', '[1.2] a null is as none');
 
 -- ---- alter_workflow --------------------------------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ create function pg_temp.changed(change text) returns text language sql as $$
     select format('%s %s(%s)', properties - 'owner', strategy, concurrency) from scylla.workflow where id = 'p';
 $$;
 select pg_temp.pushed('{"owner": "ann", "description": "d", "run_strategy": 3, "step_concurrency": 4, "tags": null}'), pg_temp.changed('{"access_control": [], "tags": ["a"]}') \g /dev/null
-select is(pg_temp.changed(change), becomes, change)
+select is(pg_temp.changed(change), becomes, '[1.2] ' || change)
 from (values ('{}', '{"tags": ["a"], "description": "d", "run_strategy": 3, "access_control": [], "step_concurrency": 4} PARALLEL(3)'),
              ('{"description": null, "run_strategy": null, "reset_step_concurrency": false, "reset_run_strategy_rule": null}',
               '{"tags": ["a"], "description": "d", "run_strategy": 3, "access_control": [], "step_concurrency": 4} PARALLEL(3)'),
@@ -105,10 +105,10 @@ select is((select properties ->> 'owner' from scylla.workflow where id = 'p'), '
 select is((select string_agg(format('%s -> %s', previous ->> 'tags', properties ->> 'tags'), '; ' order by changed)
            from scylla.workflow_properties_history where workflow = 'p' and previous -> 'tags' is distinct from properties -> 'tags'),
           ' -> ["t"]; ["t"] -> []; [] -> ["a"]; ["a"] -> ["a", "b"]; ["a", "b"] -> [{"name": "a", "namespace": "x"}, "b"]; [{"name": "a", "namespace": "x"}, "b"] -> ["b"]; ["b"] -> []; [] -> ["c", {"name": "d"}]; ["c", {"name": "d"}] -> ["c"]',
-          'every change is kept');
+          '[1.2] every change is kept');
 select is((select count(*) from scylla.workflow_properties_history where previous = properties), 0::bigint, 'what changes nothing is none');
-select is((select string_agg(distinct author, ',') from scylla.workflow_properties_history), current_user::text, 'with its author');
-select is((select latest_version from scylla.workflow_head where id = 'p'), (select max(version) from scylla.workflow_version where workflow = 'p'), 'no version comes of it');
+select is((select string_agg(distinct author, ',') from scylla.workflow_properties_history), current_user::text, '[1.2] with its author');
+select is((select latest_version from scylla.workflow_head where id = 'p'), (select max(version) from scylla.workflow_version where workflow = 'p'), '[1.2] no version comes of it');
 select refuses(format('select scylla.alter_workflow(''p'', %L)', change), '22023', 'definition', 'invalid properties of a workflow: ' || message, detail, table_ => 'workflow')
 from (values ('[]', 'must be an object', ''), ('{"colour": 1}', 'colour: is not known here', ''), ('{"step_concurrency": 0}', 'step_concurrency: must be from 1 to 1000', ''),
              ('{"is_active": true, "owner": 1}', 'is_active: is not known here', 'They have 2 problems, of which this is the first.'),
@@ -151,14 +151,14 @@ from unnest('{0,-1,6,2147483647}'::int[]) v;
 -- ---- drop ----------------------------------------------------------------------------------------------------------
 
 select scylla.drop_workflow('w') \g /dev/null
-select is((select count(*) from scylla.workflow_properties where workflow = 'w') + (select count(*) from scylla.workflow_text where workflow = 'w') + (select count(*) from scylla.workflow_head where id = 'w'), 0::bigint, 'drop_workflow');
+select is((select count(*) from scylla.workflow_properties where workflow = 'w') + (select count(*) from scylla.workflow_text where workflow = 'w') + (select count(*) from scylla.workflow_head where id = 'w'), 0::bigint, '[1.6] drop_workflow');
 select is((select count(*) from scylla.workflow_dropped), 0::bigint, 'leaves nothing of a workflow without instances');
 select refuses(format('select scylla.create_workflow(%L)', pg_temp.document('w', '{}')), '22023', 'definition', 'invalid definition of a workflow: properties: has no "owner"', table_ => 'workflow');
-select is(scylla.create_workflow(pg_temp.document('w')), 1, 'the id can be used again');
+select is(scylla.create_workflow(pg_temp.document('w')), 1, '[1.6] the id can be used again');
 update scylla.workflow_head set latest_instance = 41 where id = 'w';
 select scylla.drop_workflow('w') \g /dev/null
 select is(scylla.create_workflow(pg_temp.document('w')), 1, 'also after instances');
-select is((select latest_instance from scylla.workflow where id = 'w'), 41::bigint, 'which go on where they ended');
+select is((select latest_instance from scylla.workflow where id = 'w'), 41::bigint, '[1.6] which go on where they ended');
 select scylla.drop_workflow('w'), scylla.create_workflow(pg_temp.document('w')) \g /dev/null
 update scylla.workflow_head set latest_instance = 42 where id = 'w';
 select scylla.drop_workflow('w'), scylla.create_workflow(pg_temp.document('w')) \g /dev/null

@@ -83,24 +83,56 @@ select make('good', '[{"step": {"id": "a", "type": "NoOp", "transition": {"succe
 	make('loops', '[{"step": {"id": "s", "type": "NoOp", "transition": {"successors": {"t":
 		"int n = 0; for (int i = 0; i < 25000; i = i + 1) { for (int j = 0; j < 25000; j = j + 1) { n = n + 1; } } n > 0"}}}}, {"step": {"id": "t", "type": "NoOp"}}]'),
 	make('text', '[{"step": {"id": "s", "type": "NoOp", "params": {"x": {"type": "STRING", "expression": "String s = ''x''; for (int i = 0; i < 40; i = i + 1) { s = s + s; } s"}}}}]'),
+	make('endless', '[{"while": {"id": "l", "condition": "true", "params": {"loop_params": {"type": "MAP", "value": {"n": {"type": "LONG", "value": 1}}}},
+		"steps": [{"step": {"id": "s", "type": "NoOp"}}]}}]'),
 	make('list', '[{"step": {"id": "s", "type": "NoOp", "params": {"x": {"type": "STRING_ARRAY", "expression": "String[] a = new String[25000]; String s = ''x''; for (int i = 0; i < 20; i = i + 1) { s = s + s; } for (int i = 0; i < 25000; i = i + 1) { a[i] = s + i; } a"}}}}]');
 select count(scylla.start_workflow('good')) from generate_series(1, 20);
-select scylla.start_workflow(w) from unnest('{condition,loops,text,list,many,deep}'::text[]) w;
+select scylla.start_workflow(w) from unnest('{condition,loops,text,list,many,deep,endless}'::text[]) w;
 select scylla.start_workflow('map', jsonb_build_object('m', (select jsonb_object_agg('k' || i, jsonb_build_object('type', 'STRING', 'value', 'v' || i)) from generate_series(1, 14000) i)));
+-- As many characters as possible: one member beside what every run has, about which see pgtap/workflow_limits.
+select scylla.start_workflow('map', jsonb_build_object('m', jsonb_build_object('k', repeat('x', 749000))));
 select count(scylla.start_workflow('good')) from generate_series(1, 20);
+-- Somebody else, whose tasks go through a queue meanwhile.
+select count(scylla.submit('others', '1')) from generate_series(1, 20000);
+create table waited (ms float8);
+create procedure work_for_others() language plpgsql as $$
+declare began timestamptz; t scylla.task;
+begin
+	while exists (select from scylla.workflow_run where ended is null) loop
+		began := clock_timestamp();
+		select * into t from scylla.lease('others', 'w');
+		exit when t.rn is null;
+		perform scylla.complete(t.rn, 'w');
+		insert into waited values (extract(epoch from clock_timestamp() - began) * 1000);
+		commit;
+		perform pg_sleep(0.002);
+	end loop;
+end $$;
 SQL
+my $other = $node->background_psql('postgres');
+$other->query_until(qr/begun/, "\\echo begun\ncall work_for_others();\n");
+my $began = time;
 my $engine = $node->background_psql('postgres');
 my $pid = $engine->query_safe('select pg_backend_pid()');
 ok(comes(sub { $engine->query_safe('call scylla.advance()'); sql($node, $ended) == 0 }), 'all of them end');
+cmp_ok(time - $began, '<', 120, 'in bounded time');
+$other->quit;
+cmp_ok(sql($node, 'select count(*) from waited'), '>', 100, 'meanwhile tasks of another queue are leased and completed');
+cmp_ok(sql($node, 'select percentile_cont(0.99) within group (order by ms) from waited'), '<', 500, 'without waiting for the engine');
+note sql($node, q(select format('%s tasks of another queue, p99 %s ms, at most %s ms', count(*), round((percentile_cont(0.99) within group (order by ms))::numeric, 1), round(max(ms)::numeric, 1)) from waited));
 my ($peak) = slurp_file("/proc/$pid/status") =~ /^VmHWM:\s+(\d+) kB/m;
 cmp_ok($peak, '<', 600_000, 'in bounded memory');
 note "$peak kB at most";
 $engine->quit;
 is(sql($node, q(select string_agg(id || ' ' || status_of(id), ', ' order by id) from scylla.workflow where id <> 'mixed')),
-	'condition FAILED, deep SUCCEEDED, good SUCCEEDED, list FAILED, loops FAILED, many SUCCEEDED, map SUCCEEDED, text FAILED', 'each as it must');
+	'condition FAILED, deep SUCCEEDED, endless FAILED, good SUCCEEDED, list FAILED, loops FAILED, many SUCCEEDED, map SUCCEEDED, text FAILED', 'each as it must');
 is(sql($node, q(select count(*) from scylla.workflow_step where status = 'FATALLY_FAILED' and error ->> 'message' is null)), '0', 'with a reason');
 is(sql($node, q(select count(*) from scylla.workflow_step where workflow = 'deep' and step = 's' and cardinality(iterations) = 10)), '200', 'a loop in nine others has all its iterations');
-is(sql($node, q(select params -> 'n' from scylla.workflow_step where workflow = 'map')), '14000', 'a large map is there as a whole');
+is(sql($node, q(select error ->> 'message' from scylla.workflow_step where workflow = 'endless' and step = 'l')), 'a while can have at most 25000 iterations',
+	'a loop whose condition is always true ends by its limit');
+is(sql($node, q(select count(*) from scylla.workflow_step where workflow = 'endless' and step = 's' and status = 'SUCCEEDED')), '25000', 'and has had as many iterations');
+is(sql($node, q(select string_agg(params ->> 'n', ' ' order by instance) from scylla.workflow_step where workflow = 'map')), '14000 1', 'large maps are there as a whole');
+is(sql($node, q(select length(params -> 'm' ->> 'k') from scylla.workflow_run where workflow = 'map' and instance = 2)), '749000', 'also one of a long text');
 is(sql($node, q(select count(*) from scylla.workflow_run where workflow = 'good' and status = 'SUCCEEDED')), '40', 'nobody else notices');
 fails_with($node, '22023', q(select scylla.start_workflow('map', jsonb_build_object('m', jsonb_build_object('k', jsonb_build_object('type', 'STRING', 'value',
 	repeat('x', 750001)))))), 'more than 750,000 characters of parameters are refused');

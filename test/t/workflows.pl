@@ -147,6 +147,40 @@ is(sql($node, "select count(*) from scylla.workflow_run where ended is null", 's
 sql($node, 'alter system reset scylla.max_server_workers; select pg_reload_conf()');
 ok(comes(sub { sql($node, "select count(*) from scylla.workflow_run where ended is null", 'source') == 0 }), 'and the engine comes when it may');
 
+# ---- a workflow is dropped, and its id used again (1.6) -------------------------------------------------------------------------------
+
+sub push_again { return qq(select scylla.create_workflow('{"properties": {"owner": "ann", "run_strategy": "parallel"}, "workflow": {"id": "again", "steps": [$_[0]]}}')); }
+my $step_of = sub { return qq({"step": {"id": "$_[0]", "type": "R"}}) };
+my $begun = sub {
+	my ($tasks) = @_;
+	return comes(sub { sql($node, "select count(*) from scylla.task where queue = 'r' and status = 'ready'", 'source') == $tasks });
+};
+sql($node, push_again($step_of->('old')), 'source');
+sql($node, q(select scylla.start_workflow('again', request_id => 'once'), scylla.start_workflow('again')), 'source');
+ok($begun->(2), 'two runs of a workflow');
+is(sqlstate($node, q(select scylla.drop_workflow('again')), 'source'), '55000', 'it cannot be dropped while they are live');
+sql($node, q(select scylla.complete(l.rn, 'w') from scylla.lease('r', 'w') l), 'source');
+sql($node, q(select scylla.abort(l.rn, 'w', '{"code": "x"}') from scylla.lease('r', 'w') l), 'source');
+my $again = q(select string_agg(instance || ' v' || version || ' ' || status, ', ' order by instance) from scylla.workflow_run where workflow = 'again');
+ok(comes(sub { sql($node, $again, 'source') eq '1 v1 SUCCEEDED, 2 v1 FAILED' }), 'when they have ended');
+sql($node, q(select scylla.drop_workflow('again')), 'source');
+is(sql($node, q(select (select count(*) from scylla.workflow where id = 'again') + (select count(*) from scylla.workflow_run where workflow = 'again')
+	+ (select count(*) from scylla.workflow_step where workflow = 'again') + (select count(*) from scylla.workflow_timeline where workflow = 'again')), 'source'), '0',
+	'it can, and nobody sees anything of it');
+cmp_ok(sql($node, q(select count(*) from scylla.workflow_run_state where workflow = 'again'), 'source'), '==', 2, 'though its runs are still there');
+is(sql($node, push_again($step_of->('new')), 'source'), '1', 'another workflow with its id begins with version 1');
+is(sql($node, q(select (scylla.start_workflow('again', request_id => 'once')).instance), 'source'), '3', 'its instances go on behind, and a request of the former one is new');
+ok($begun->(1), 'its run begins');
+is(sql($node, "$again", 'source'), '3 v1 IN_PROGRESS', 'only that is seen');
+is(sql($node, q(select string_agg(step || ' ' || status, ', ') from scylla.workflow_step where workflow = 'again'), 'source'), 'new RUNNING', 'with the steps of its definition');
+sql($node, q(update scylla.task_outcome o set finished = finished - interval '100 days' from scylla.task_spec t where t.id = o.id and t.spec ->> 'workflow' = 'again';
+	update scylla.task_plan set finished = finished - interval '100 days', opened = opened - interval '100 days' where name in ('workflow:again/1/1', 'workflow:again/2/1')), 'source');
+ok(comes(sub { sql($node, q(select scylla.purge(); select count(*) from scylla.workflow_run_state where workflow = 'again'), 'source') =~ /\n1$/ }), 'the former runs are removed when their retention has passed');
+is(sql($node, q(select count(*) from scylla.workflow_step_state s where s.step = 'old'), 'source'), '0', 'with their steps');
+sql($node, q(select scylla.complete(l.rn, 'w') from scylla.lease('r', 'w') l), 'source');
+ok(comes(sub { sql($node, $again, 'source') eq '3 v1 SUCCEEDED' }), 'and the new one goes on to its end');
+is(sql($node, q(select count(*) from scylla.check()), 'source'), '0', 'check() finds nothing');
+
 # ---- a dump in the middle --------------------------------------------------------------------------------------------------------------
 
 sql($node, q(select scylla.start_workflow('w', '{"n": 4}')), 'source');

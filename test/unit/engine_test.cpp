@@ -815,6 +815,24 @@ TEST(Engine_14, KillingAStepHonoursItsFailureMode) {
     EXPECT_EQ(keeper.cancelled.size(), 1U);
 }
 
+// Section 2.3, rule 4: the conditions of a step that is COMPLETED_WITH_ERROR are evaluated as those of others.
+TEST(Engine_2_3, AStepThatIsKilledBeforeItBeginsHasItsParametersForItsConditions) {
+    for (const std::string_view condition :
+         {"out > 3", "step_attempt_id == 1",
+          "params.getFromStep('a', 'MAESTRO_STEP_STATUS') == 'COMPLETED_WITH_ERROR'"}) {
+        Keeper keeper(with_steps(
+            job("a", R"({"b": ")" + std::string(condition) + "\"}",
+                R"(, "failure_mode": "IGNORE_FAILURE", "signal_dependencies": [{"name": "x"}])" +
+                    with_params(R"("out": {"type": "LONG", "value": 4})")) +
+            "," + job("b", "{}", with_params(R"("of_a": {"type": "LONG", "expression": "a__out"})"), "NoOp")));
+        keeper.start();
+        EXPECT_EQ(keeper.steps(), "a WAITING_FOR_SIGNALS");
+        keeper.act(EventKind::kill, "a");
+        EXPECT_EQ(keeper.steps(), "a COMPLETED_WITH_ERROR, b SUCCEEDED") << condition;
+        EXPECT_EQ(keeper.step("a").error, R"({"message":"the step was killed"})");
+    }
+}
+
 TEST(Engine_14, SkippingAStepLetsItsConditionsDecide) {
     Keeper keeper(
         with_steps(job("a", R"({"b": "x > 1", "c": "x <= 1"})", with_params(R"("x": {"type": "LONG", "value": 5})")) +

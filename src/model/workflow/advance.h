@@ -54,6 +54,7 @@ private:
     void succeed(LiveScope &scope, LiveStep &step);
     void conclude(LiveScope &scope, LiveStep &step, StepStatus status);
     void complete(LiveScope &scope, LiveStep &step, StepStatus status, const std::vector<bool> &taken);
+    bool is_taken_anyway(LiveScope &scope, LiveStep &step, const Edge &edge);
     void complete_with_error(LiveScope &scope, LiveStep &step);
     void fail(LiveScope &scope, LiveStep &step, FailureClass why, std::string error);
     void fail_for_good(LiveScope &scope, LiveStep &step, std::string error);

@@ -203,23 +203,31 @@ void Advance::conclude(LiveScope &scope, LiveStep &step, StepStatus status) {
     }
 }
 
-// A condition that cannot be evaluated counts as false: the step has failed already.
+// Whether an edge of a step that has failed is taken. A condition that cannot be evaluated counts as false.
+bool Advance::is_taken_anyway(LiveScope &scope, LiveStep &step, const Edge &edge) {
+    try {
+        return is_taken(state_, scope, step, edge);
+    } catch (const sel::Failure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw;
+        return false;
+    }
+}
+
+// A step that fails before its parameters were evaluated, as one that is killed, gets them for its conditions.
 void Advance::complete_with_error(LiveScope &scope, LiveStep &step) {
-    step.now.status = StepStatus::completed_with_error;
-    step.now.ended = state_.now;
+    const bool have_failed = step.now.status == StepStatus::evaluating_params;
     std::vector<bool> taken;
-    for (const Edge &edge : step.node->successors) {
-        bool follows = false;
-        try {
-            follows = is_taken(state_, scope, step, edge);
-        } catch (const sel::Failure &failure) {
-            if (failure.fault.kind == sel::FaultKind::stopped)
-                throw;
-        } catch (const NotYet &) {
-            step.now.ended = 0;
-            return postpone(scope, step, StepStatus::finishing);
-        }
-        taken.push_back(follows);
+    try {
+        if (!have_failed)
+            make_up_params(scope, step);
+        step.now.status = StepStatus::completed_with_error; // conditions can read it
+        step.now.ended = state_.now;
+        for (const Edge &edge : step.node->successors)
+            taken.push_back(is_taken_anyway(scope, step, edge));
+    } catch (const NotYet &) {
+        step.now.ended = 0;
+        return postpone(scope, step, StepStatus::finishing);
     }
     complete(scope, step, StepStatus::completed_with_error, taken);
 }

@@ -243,6 +243,13 @@ refused() { # MESSAGE HINT NAME: regular expressions
     printf '%s\n' "status: $status" "output: $output" "errors: $errors" | sed 's/^/# /'
   fi
 }
+# What fails before a command's own work begins is the same code for all commands: each such situation has every third command, and each
+# command two of the six situations. SCYLLA_TEST_STRIDE=1: all in all.
+stride=${SCYLLA_TEST_STRIDE:-3} situation=0
+some() { # FUNCTION KINDS
+  situation=$((situation + 1))
+  for i in "${!names[@]}"; do [[ " $2 " != *" ${asks[i]} "* ]] || (((i + situation) % stride)) || "$1"; done
+}
 all() { i=; for i in "${!names[@]}"; do [[ " $2 " != *" ${asks[i]} "* ]] || "$1"; done; } # FUNCTION KINDS
 
 # ---- in order ---------------------------------------------------------------------------------------------------------------
@@ -287,12 +294,12 @@ no_server() {
   refused "connection to server on socket \"$scratch/.s.PGSQL.1\" failed: No such file or directory" \
     'Is the server running locally and accepting connections on that socket\?' 'no server'
 }
-all no_server 'library views doctor'
+some no_server 'library views doctor'
 no_database() {
   scylla_with -d no_such_database
   refused 'connection to server on socket "[^"]*" failed: FATAL:  database "no_such_database" does not exist' '' 'no database'
 }
-all no_database 'library views doctor'
+some no_database 'library views doctor'
 works_without() {
   scylla_with -h "$scratch" -p 1
   is "$status $errors" '0 ' "needs no server: ${names[i]}"
@@ -310,7 +317,7 @@ no_extension() {
   scylla_with -d failures_without
   refused 'database "failures_without" does not have the extension' 'See "scylla init"\.' 'no extension'
 }
-all no_extension 'library views'
+some no_extension 'library views'
 run scylla doctor --no-check -d failures_without
 is "$status $(sed -n 's/^problem *//p' <<<"$output")$errors" '1 database "failures_without" does not have the extension' 'no extension: doctor'
 
@@ -323,14 +330,14 @@ older() {
     'Use ALTER EXTENSION scylla UPDATE\.' 'an extension that is older than the library'
 }
 has_version 0.0
-all older library
+some older library
 newer() {
   scylla_with
   refused "extension \"scylla\" has version 99\\.0 in this database, but the library that the server has loaded has version $version" \
     'Install the library of version 99\.0 and restart the server\.' 'an extension that is newer than the library'
 }
 has_version 99.0
-all newer library
+some newer library
 looks() {
   scylla_with
   is "$status$errors" 0 "nor does it hide what is there: ${names[i]}"
@@ -358,7 +365,7 @@ no_rights() {
   scylla_with -U failures_guest
   refused 'permission denied for schema scylla' '' 'no rights'
 }
-all no_rights 'library views'
+some no_rights 'library views'
 run scylla doctor -U failures_guest
 is "$status$errors" 0 'no rights: doctor says what it cannot see'
 sql 'grant usage on schema scylla to failures_guest'

@@ -1,9 +1,9 @@
 #!/usr/bin/perl
 # Runs TAP test files like prove, and says afterwards how many assertions passed and failed.
 #
-#   harness.pl --dump FOLDER --counts FILE [--jobs N] -- COMMAND... -- TEST-FILE...
+#   harness.pl --dump FOLDER --counts FILE --limit SECONDS [--jobs N] -- COMMAND... -- TEST-FILE...
 #
-# COMMAND is what runs one file; its raw output is kept in FOLDER. A file that dies, has the wrong number of tests, or says
+# COMMAND is what runs one file; its raw output is kept in FOLDER. A file that dies, takes longer than SECONDS, has the wrong number of tests, or says
 # nothing sensible counts as one more failure.
 use strict;
 use warnings;
@@ -13,7 +13,7 @@ use Getopt::Long qw(:config require_order);
 use TAP::Harness;
 
 my $jobs = 1;
-GetOptions('dump=s' => \my $dump, 'counts=s' => \my $counts, 'jobs=i' => \$jobs) or exit 2;
+GetOptions('dump=s' => \my $dump, 'counts=s' => \my $counts, 'limit=i' => \my $limit, 'jobs=i' => \$jobs) or exit 2;
 my @command;
 push @command, shift @ARGV while @ARGV && $ARGV[0] ne '--';
 shift @ARGV;
@@ -21,7 +21,7 @@ my @files = @ARGV;
 
 make_path($dump);
 $ENV{PERL_TEST_HARNESS_DUMP_TAP} = $dump;
-my $harness = TAP::Harness->new({ exec => \@command, jobs => $jobs, timer => 1 });
+my $harness = TAP::Harness->new({ exec => [ 'timeout', '--foreground', $limit, @command ], jobs => $jobs, timer => 1 });
 my ($passed, $failed) = (0, 0);
 my @bad;
 $harness->callback(

@@ -125,7 +125,7 @@ suite_unit() {
   build=$(build_folder cmake)
   find_tests unit cpp || return 0
   if ! run_group flock "$checkout/.build/lock.cmake" bash -euc '
-      cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT=OFF
+      cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT=OFF
       cmake --build "$2" -j2
       cd "$2" && ctest --output-on-failure -j2
     ' unit "$checkout" "$build" >"$log" 2>&1; then
@@ -163,9 +163,9 @@ count_ctest() { # LOG
   fi
 }
 
-# The library for applications, against a server that its tests may restart. Code that runs threads is tested again with
-# sanitizers, compiled as a few large files, which takes half the time. SCYLLA_SANITIZE=thread, or address,undefined, tests
-# everything with these alone.
+# The library for applications, against a server that its tests may restart, compiled as a few large files, which takes half the
+# time. Code that runs threads is tested again with sanitizers. SCYLLA_SANITIZE=thread, or address,undefined, tests everything
+# with these alone.
 suite_client() {
   local data=$work/cluster/client/data
   start_test_cluster client
@@ -176,8 +176,7 @@ suite_client() {
   start_failover_pair
   if [[ -n ${SCYLLA_SANITIZE:-} ]]; then
     log_sanitizers
-    client_tests "${SCYLLA_SANITIZE%%,*}" 'client_(unit|calls|worker|proxy|chaos|failover)' all -- -DCMAKE_UNITY_BUILD=ON \
-      "-DSCYLLA_SANITIZE=$SCYLLA_SANITIZE"
+    client_tests "${SCYLLA_SANITIZE%%,*}" 'client_(unit|calls|worker|proxy|chaos|failover)' all -- "-DSCYLLA_SANITIZE=$SCYLLA_SANITIZE"
     show_sanitizers
   else
     client_tests plain . all
@@ -190,9 +189,8 @@ suite_client() {
 
 # The sanitizers for tests that take little time.
 client_tests_with_sanitizers() {
-  client_tests thread 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DCMAKE_UNITY_BUILD=ON -DSCYLLA_SANITIZE=thread
-  client_tests address 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DCMAKE_UNITY_BUILD=ON \
-    -DSCYLLA_SANITIZE=address,undefined
+  client_tests thread 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DSCYLLA_SANITIZE=thread
+  client_tests address 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DSCYLLA_SANITIZE=address,undefined
 }
 
 # Sanitizers write their findings to files, because not every test checks how a process ended. Each file counts as a failed test.
@@ -237,8 +235,8 @@ client_tests() { # NAME REGULAR-EXPRESSION TARGET... [-- CMAKE-ARGUMENT...]
   if ! run_group flock -o "$checkout/.build/lock.client" bash -euc '
       source=$1 build=$2 tests=$3 targets=(); shift 3
       while (($#)) && [[ $1 != -- ]]; do targets+=("$1"); shift; done
-      cmake -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT_TESTS=ON \
-        -DSCYLLA_CLI=OFF "${@:2}"
+      cmake -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT_TESTS=ON \
+        -DSCYLLA_CLI=OFF -DCMAKE_UNITY_BUILD=ON "${@:2}"
       cmake --build "$build" -j2 --target "${targets[@]}"
       cd "$build" && ctest --output-on-failure -R "$tests"
     ' client "$checkout/client" "$build" "${@:2}" >"$log" 2>&1; then
@@ -458,11 +456,12 @@ suite_scripts() {
 }
 
 # Runs TAP files, as many at once as TAP_JOBS says: harness SUITE COMMAND... -- FILE...
+# The limit of time is that of a file. A slow machine takes long for a suite, which is no fault.
 harness() {
-  local folder=$work/$1 passed=0 failed=1
+  local folder=$work/$1 passed=0 failed=1 limit=$group_limit group_limit=$((4 * group_limit))
   shift
   run_group env -C "$folder" perl "$checkout/test/lib/harness.pl" --dump "$folder/output" --counts "$folder/counts" \
-    --jobs "${TAP_JOBS:-1}" -- "$@" || true
+    --limit "$limit" --jobs "${TAP_JOBS:-1}" -- "$@" || true
   [[ ! -s $folder/counts ]] || read -r passed failed <"$folder/counts"
   count "$passed" "$failed"
 }

@@ -120,12 +120,12 @@ our @verbs = (
 );
 sub literal { "'" . ($_[0] =~ s/'/''/gr) . "'" }
 
-# Which steps of a call are to fail: the first of them, and the distance to the next. All of them take ten minutes: SCYLLA_TEST_STRIDE=1.
-# Otherwise it is every fourth, from one on that the call decides, so that calls which have steps in common share them.
+# Which steps of a call are to fail: the first of them, and the distance to the next. All of them take ten minutes and more: SCYLLA_TEST_STRIDE=1.
+# Otherwise it is every sixteenth, from one on that the call decides, so that calls which have steps in common share them.
 sub steps_of
 {
 	my ($verb) = @_;
-	my $stride = $ENV{SCYLLA_TEST_STRIDE} || 4;
+	my $stride = $ENV{SCYLLA_TEST_STRIDE} || 16;
 	return (1 + unpack('%32C*', $verb) % $stride, $stride);
 }
 

@@ -53,7 +53,7 @@ comment on column scylla.workflow_run_state.backfill is 'The backfill that has s
 comment on column scylla.workflow_run_state.aggregated is
     'The status of the instance over its runs; of a run that has not ended, what it was before; null: that of the run.';
 comment on column scylla.workflow_run_state.late is 'Other runs of the workflow begin before it, and its tasks have priority 0.';
-comment on column scylla.workflow_run_state.blocks is 'It has failed, and STRICT_SEQUENTIAL starts no run until a user unblocks it.';
+comment on column scylla.workflow_run_state.blocks is 'It has failed, or ended with a status of blocked_by: STRICT_SEQUENTIAL starts no run until a user unblocks it.';
 comment on column scylla.workflow_run_state.owner is 'That of the workflow: the role as which its tasks are submitted.';
 comment on column scylla.workflow_run_state.permits is
     'The pool that the leaf steps of the run need a permit of, with those of all runs that wait for each other; null: none.';

@@ -64,8 +64,8 @@ struct LastRun {
     int32 run;
     bool begun;
     bool ended;
-    bool failed;
-    Parent parent; // root 0: none
+    bool may_block; // STRICT_SEQUENTIAL: it has ended otherwise than SUCCEEDED
+    Parent parent;  // root 0: none
 };
 LastRun require_last(const text *workflow, int64 instance);
 // An instance whose last run has ended runs again.

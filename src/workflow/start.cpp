@@ -360,8 +360,9 @@ LastRun require_last(const text *workflow, int64 instance) {
     parameters.add(head.id).add(instance);
     const auto last = store::select<LastRun>(
         &last_statement,
-        "select r.id, r.version, r.run, r.started is not null, r.ended is not null, r.status operator(pg_catalog.=) "
-        "'FAILED', r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt "
+        "select r.id, r.version, r.run, r.started is not null, r.ended is not null, "
+        "r.status operator(pg_catalog.=) any ('{FAILED,TIMED_OUT,STOPPED}'), "
+        "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt "
         "from scylla.workflow_run_state r join scylla.workflow_head h on h.id operator(pg_catalog.=) r.workflow "
         "and h.created operator(pg_catalog.<=) r.created where r.workflow operator(pg_catalog.=) $1 "
         "and r.instance operator(pg_catalog.=) $2 order by r.run desc limit 1",
@@ -373,7 +374,7 @@ LastRun require_last(const text *workflow, int64 instance) {
             read.run = columns.next_int32();
             read.begun = columns.next_bool();
             read.ended = columns.next_bool();
-            read.failed = columns.next_bool();
+            read.may_block = columns.next_bool();
             read.parent.root = columns.next_int64();
             read.parent.scope = columns.next_int64();
             read.parent.step = columns.next_text();
@@ -420,7 +421,7 @@ void end_run(const text *workflow, int64 instance, const char *kind) {
 
 void unblock(const text *workflow, int64 instance) {
     const LastRun last = require_last(workflow, instance);
-    if (!last.failed)
+    if (!last.may_block)
         error::instance_not_failed(workflow, instance);
     Parameters parameters;
     parameters.add(last.id);
@@ -451,9 +452,9 @@ void require_switch(const Head &head, Rule rule) {
     const auto live = single ? static_cast<int64>(live_runs(head.id).size()) : 0;
     if (live > 1)
         error::strategy_with_runs(head.id, model::workflow::name(rule), live, "have not ended");
-    const int64 failed = rule == Rule::strict_sequential ? count_blocking(head.id) : 0;
-    if (failed > 0)
-        error::strategy_with_runs(head.id, model::workflow::name(rule), failed, "have failed");
+    const int64 blocking = rule == Rule::strict_sequential ? count_blocking(head.id) : 0;
+    if (blocking > 0)
+        error::strategy_with_runs(head.id, model::workflow::name(rule), blocking, "have failed or block others");
 }
 
 void look_at_queue(const text *workflow) {

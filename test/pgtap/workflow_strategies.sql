@@ -65,6 +65,20 @@ select is(runs('strict'), 'STOPPED IN_PROGRESS CREATED CREATED', '[3.6] its rest
 select end_run('strict', 2) \g /dev/null
 select is(runs('strict'), 'STOPPED SUCCEEDED IN_PROGRESS CREATED', '[3.6] and blocks nobody when it has succeeded');
 
+select make('stricter', jsonb_build_array(step('s', '{}', '{"retry_policy": {"error_retry_limit": 0}}')), '{"timeout": "1 s"}',
+            '{"run_strategy": {"rule": "strict_sequential", "blocked_by": ["timed_out", "STOPPED"]}}'), begin_runs('stricter', 4) \g /dev/null
+select scylla.stop_run('stricter', 1), advance() \g /dev/null
+select is(runs('stricter'), 'STOPPED CREATED CREATED CREATED', '[3.2] blocked_by: one that was stopped blocks as well');
+select scylla.unblock_run('stricter', 1), scylla.unblock_run('stricter', 1), advance() \g /dev/null
+select is(runs('stricter'), 'STOPPED IN_PROGRESS CREATED CREATED', '[3.2] until somebody has looked at it, also twice');
+select pg_sleep(1.1), advance() \g /dev/null
+select is(runs('stricter'), 'STOPPED TIMED_OUT CREATED CREATED', '[3.2] blocked_by: so does one that has timed out');
+select is(scylla.unblock_workflow('stricter'), 1::bigint, '[3.2] the other is no longer counted');
+select advance(), end_run('stricter', 3, true) \g /dev/null
+select is(runs('stricter'), 'STOPPED TIMED_OUT FAILED CREATED', '[3.2] and one that has failed blocks in any case');
+select alike(raised($$select scylla.alter_workflow('stricter', '{"run_strategy": {"rule": "sequential", "blocked_by": ["STOPPED"]}}')$$),
+             '22023 %run_strategy.blocked_by: only STRICT_SEQUENTIAL has this%', '[3.2] no other rule has blocked_by');
+
 select of_rule('first', '"first_only"'), begin_runs('first', 2) \g /dev/null
 select is(runs('first'), 'IN_PROGRESS STOPPED', '[3.2] FIRST_ONLY: what comes meanwhile is stopped');
 select end_run('first', 1), begin_runs('first', 1) \g /dev/null

@@ -122,7 +122,9 @@ TEST(Definition_1_5, RunStrategies) {
     for (const char *good :
          {"\"sequential\"", "\"STRICT_SEQUENTIAL\"", "\"first_only\"", "\"last_only\"", "\"PARALLEL\"",
           "\"serial_latest_only\"", "5", "\"5\"", R"({"rule": "parallel", "workflow_concurrency": 1000})",
-          R"({"rule": "SEQUENTIAL", "workflow_concurrency": 1})", R"({"rule": "PARALLEL"})"})
+          R"({"rule": "SEQUENTIAL", "workflow_concurrency": 1})", R"({"rule": "PARALLEL"})",
+          R"({"rule": "strict_sequential", "blocked_by": ["STOPPED", "timed_out", "FAILED"]})",
+          R"({"rule": "strict_sequential", "blocked_by": []})", R"({"rule": "PARALLEL", "blocked_by": null})"})
         EXPECT_EQ(strategy(good), "") << good;
     EXPECT_EQ(strategy("\"sometimes\""), "properties.run_strategy: \"sometimes\" is none of PARALLEL, SEQUENTIAL, "
                                          "STRICT_SEQUENTIAL, FIRST_ONLY, LAST_ONLY, SERIAL_LATEST_ONLY");
@@ -136,6 +138,13 @@ TEST(Definition_1_5, RunStrategies) {
     EXPECT_EQ(strategy(R"({"rule": "sequential", "workflow_concurrency": 2})"),
               "properties.run_strategy.workflow_concurrency: must be 1: only PARALLEL has more");
     EXPECT_EQ(strategy("{}"), "properties.run_strategy: has no \"rule\"");
+    EXPECT_EQ(strategy(R"({"rule": "sequential", "blocked_by": ["STOPPED"]})"),
+              "properties.run_strategy.blocked_by: only STRICT_SEQUENTIAL has this");
+    EXPECT_EQ(strategy(R"({"rule": "strict_sequential", "blocked_by": ["STOPPED", "SUCCEEDED", 1]})"),
+              "properties.run_strategy.blocked_by[1]: must be FAILED, TIMED_OUT or STOPPED\n"
+              "properties.run_strategy.blocked_by[2]: must be FAILED, TIMED_OUT or STOPPED");
+    EXPECT_EQ(strategy(R"({"rule": "strict_sequential", "blocked_by": "STOPPED"})"),
+              "properties.run_strategy.blocked_by: must be an array");
 }
 
 TEST(Definition_1_3, Workflow) {

@@ -32,6 +32,21 @@ bool is_number(std::string_view text) noexcept {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// How a run must end to block those after it: FAILED always does.
+void check_blocked_by(const Reader &reader, const Object &strategy, std::optional<std::size_t> rule) {
+    const sel::Array *statuses = reader.array(strategy, "blocked_by");
+    if (statuses == nullptr)
+        return;
+    const Where where = strategy.where.member("blocked_by");
+    if (rule != static_cast<std::size_t>(Rule::strict_sequential))
+        reader.problem(where, "only STRICT_SEQUENTIAL has this");
+    for (std::uint32_t i = 0; i < statuses->size; i++) {
+        const Value &status = statuses->items[i];
+        if (status.type != sel::Type::string || !find_word(k_blocking, status.view()))
+            reader.problem(where.element(i), "must be FAILED, TIMED_OUT or STOPPED");
+    }
+}
+
 // A rule, a maximum number of live runs, or an object with both.
 void check_run_strategy(const Reader &reader, const Object &properties) {
     const Value *json = properties.map.find("run_strategy");
@@ -46,12 +61,13 @@ void check_run_strategy(const Reader &reader, const Object &properties) {
         reader.choice(properties, "run_strategy", k_rules);
     } else if (json->type == sel::Type::map) {
         const Object strategy{*json->map, where};
-        reader.refuse_others(strategy, {"rule", "workflow_concurrency"});
+        reader.refuse_others(strategy, {"rule", "workflow_concurrency", "blocked_by"});
         const bool named = reader.require_text(strategy, "rule").has_value();
         const auto rule = reader.choice(strategy, "rule", k_rules);
         const auto concurrency = reader.whole(strategy, "workflow_concurrency", k_concurrency);
         if (named && rule.value_or(0) != 0 && concurrency.value_or(1) != 1)
             reader.problem(where.member("workflow_concurrency"), "must be 1: only PARALLEL has more");
+        check_blocked_by(reader, strategy, rule);
     } else {
         reader.problem(where, "must be a rule, a number or an object");
     }

@@ -14,6 +14,8 @@ namespace scylla::model::workflow {
 enum class Rule : std::uint8_t { parallel, sequential, strict_sequential, first_only, last_only, serial_latest_only };
 inline constexpr std::array<std::string_view, 6> k_rules = {"PARALLEL",   "SEQUENTIAL", "STRICT_SEQUENTIAL",
                                                             "FIRST_ONLY", "LAST_ONLY",  "SERIAL_LATEST_ONLY"};
+// The statuses of a run that can block the runs after it. The engine's SQL knows them too (workflow/write.cpp).
+inline constexpr std::array<std::string_view, 3> k_blocking = {"FAILED", "TIMED_OUT", "STOPPED"};
 inline constexpr std::int32_t k_max_workflow_concurrency = 1'000;
 inline constexpr std::int32_t k_default_parallelism = 20;
 

@@ -34,7 +34,7 @@ create or replace view scylla._callback_condition with (security_barrier) as
                 when e.failed then 'rejected' else 'resolved' end as status,
            e.ended, e.value,
            (select count(*) from scylla.task_gate g join scylla.task_waiting w on w.id = g.task where g.provider = c.id)
-               as waiters
+               as waiters, c.id as seq
     from scylla.task_callback c
     left join scylla.task_condition_end e on e.id = c.id
     where scylla._may_view(c.owner, null, null);
@@ -45,7 +45,7 @@ create or replace view scylla._signal_condition with (security_barrier) as
            null::timestamptz as ended, null::jsonb as value,
            case when c.of_step then 1
                 else (select count(*) from scylla.task_gate g join scylla.task_waiting w on w.id = g.task where g.provider = c.id)
-           end as waiters
+           end as waiters, c.id as seq
     from scylla.signal_condition c
     join scylla.signal_name n on n.name = c.name and scylla._may_view(n.owner, n.waiters, n.admins);
 comment on view scylla._signal_condition is 'A part of scylla.condition.';
@@ -54,7 +54,7 @@ create or replace view scylla._check_condition with (security_barrier) as
     select 'check' as kind, q.name, s.spec as match, s.created, null::timestamptz as expires, 'waiting' as status,
            null::timestamptz as ended, null::jsonb as value,
            (select count(*) from scylla.task_gate g join scylla.task_waiting w on w.id = g.task where g.provider = c.id)
-               as waiters
+               as waiters, c.id as seq
     from scylla.task_check c
     join scylla.task_spec s on s.id = c.id
     join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins)
@@ -76,3 +76,4 @@ comment on column scylla.condition.status is 'waiting, resolved, rejected or exp
 comment on column scylla.condition.ended is 'When it was resolved or rejected.';
 comment on column scylla.condition.value is 'What it was resolved with, or the error.';
 comment on column scylla.condition.waiters is 'How many tasks, or steps of workflows, wait for it.';
+comment on column scylla.condition.seq is 'A number of its own: conditions created later have larger ones.';

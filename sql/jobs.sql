@@ -49,7 +49,8 @@ create or replace view scylla.job_plan with (security_barrier) as
                  join scylla.task_spec s on s.id = c.task
                  join scylla.task t on t.rn = s.rn
                  cross join lateral jsonb_array_elements(t.history) e
-                 where c.plan = r.plan and e ? 'code_version' order by 1) as code_versions
+                 where c.plan = r.plan and e ? 'code_version' order by 1) as code_versions,
+           p.id as seq
     from scylla.job_run r
     join scylla.task_plan p on p.id = r.plan
     where scylla._may_view(p.owner, null, null);
@@ -69,3 +70,4 @@ comment on column scylla.job_plan.waits_for is
 'Older plans that are still at something which it needs, for the same ids: its tasks wait for theirs. explain() tells for which.';
 comment on column scylla.job_plan.code_versions is
 'What scylla.code_version was in the sessions that leased its tasks, of those that the reader may view. The history of each task has its own.';
+comment on column scylla.job_plan.seq is 'As in scylla.plan.';

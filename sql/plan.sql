@@ -18,7 +18,7 @@ create or replace view scylla.plan with (security_barrier) as
               and not exists (select from scylla.task_gate d
                               join scylla.task_gate e on e.task = d.task and e.provider = p.id
                               where d.provider = g.task)) as result,
-           p.owner::text as owner
+           p.owner::text as owner, p.id as seq
     from scylla.task_plan p
     left join lateral (
         select count(*) as tasks, count(w.id) as waiting, count(l.id) as running,
@@ -55,3 +55,4 @@ comment on column scylla.plan.result is
 'Results of its completed final tasks (no other task of the plan depends on them), by rn; only from queues that the reader may
 view.';
 comment on column scylla.plan.owner is 'The role that owns it.';
+comment on column scylla.plan.seq is 'A number of its own: plans created later have larger ones.';

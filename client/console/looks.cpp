@@ -44,12 +44,14 @@ constexpr const char *k_queue = R"(
     select json_build_object('settings', (select row_to_json(q) from scylla.queue_settings q where queue = $1),
         'grants', (select coalesce(json_agg(g order by privilege, role), '[]') from scylla.queue_grants g where queue = $1)))";
 
-// The tasks of the plans that are shown are counted, and no others.
+// before: the last row of the page before this one. What takes long to read, such as the numbers of a plan's tasks, is
+// read only of the rows that are shown.
 constexpr const char *k_plans = R"(
-    select coalesce(json_agg(p), '[]') from (
-        select name, status, progress, waiting, ready, running, completed, aborted, cancelled, created, opened, finished, owner
-        from scylla.plan where name = any (array(select name from scylla.plan order by created desc limit 100))
-        order by created desc) p)";
+    select coalesce(json_agg(p order by seq desc), '[]') from (
+        select seq, name, status, progress, waiting, ready, running, completed, aborted, cancelled, created, opened, finished, owner
+        from scylla.plan where seq = any (array(
+            select seq from scylla.plan where ($1::bigint is null or seq < $1::bigint) and ($2::text is null or status = $2)
+            order by seq desc limit 100))) p)";
 
 // What has run is a look of its own: it reads all tasks of the plan once more.
 // Of a large plan only the tasks that are shown are looked up in the tables of the states.
@@ -84,15 +86,23 @@ constexpr const char *k_jobs = R"(
             select job, variant, count(*) as ranges, min(began) as oldest, max(began) as newest
             from scylla.job_freshness group by job, variant order by job, variant limit 500) f),
         'runs', (select coalesce(json_agg(r), '[]') from (
-            select plan, job, variant, ids::text as ids, status, tasks, resolved, finished, waits_for
-            from scylla.job_plan order by resolved desc limit 50) r)))";
+            select seq, plan, job, variant, ids::text as ids, status, tasks, resolved, finished, waits_for
+            from scylla.job_plan where seq = any (array(
+                select seq from scylla.job_plan where $1::bigint is null or seq < $1::bigint order by seq desc limit 50))
+            order by seq desc) r)))";
 
 constexpr const char *k_conditions = R"(
     select json_build_object(
         'conditions', (select coalesce(json_agg(c), '[]') from (
-            select kind, name, match, created, expires, status, ended, waiters from scylla.condition order by created desc limit 200) c),
+            select seq, kind, name, match, created, expires, status, ended, waiters
+            from scylla.condition where seq = any (array(
+                select seq from scylla.condition where $1::bigint is null or seq < $1::bigint order by seq desc limit 100))
+            order by seq desc) c),
         'signals', (select coalesce(json_agg(s), '[]') from (
-            select seq, name, sent, sender, params, payload from scylla.signal order by seq desc limit 100) s),
+            select seq, name, sent, sender, params, payload
+            from scylla.signal where seq = any (array(
+                select seq from scylla.signal where $2::bigint is null or seq < $2::bigint order by seq desc limit 100))
+            order by seq desc) s),
         'triggers', (select coalesce(json_agg(t order by name), '[]') from scylla.trigger t),
         'failures', (select coalesce(json_agg(f), '[]') from (
             select * from scylla.trigger_failure order by trigger, failed limit 100) f)))";
@@ -108,7 +118,9 @@ constexpr const char *k_workflows = R"(
         select w.id, w.owner, w.active_version, w.latest_version, w.strategy, w.concurrency, w.modified, w.next_start, w.paused,
                (select json_build_object('instance', r.instance, 'run', r.run, 'status', r.status, 'started', r.started)
                 from scylla.workflow_run r where r.workflow = w.id and r.instance = w.latest_instance order by r.run desc limit 1) as last
-        from scylla.workflow w order by w.modified desc limit 200) x)";
+        from scylla.workflow w
+        where $1::text is null or (w.modified, w.id) < (split_part($1, ' ', 1)::timestamptz, split_part($1, ' ', 2))
+        order by w.modified desc, w.id desc limit 100) x)";
 
 constexpr const char *k_templates = R"(
     select coalesce(json_agg(t), '[]') from (
@@ -136,7 +148,9 @@ constexpr const char *k_workflow = R"(
         'runs', (select coalesce(json_agg(r), '[]') from (
             select workflow, instance, run, version, status, initiator, created, started, ended
             from scylla.workflow_run
-            where workflow = $1 and ($2::text is null or status::text = $2) and ($3::bigint is null or instance < $3::bigint)
+            where workflow = $1 and ($2::text is null or status::text = $2)
+              and ($3::text is null or instance <= split_part($3, '.', 1)::bigint
+                   and (instance, run) < (split_part($3, '.', 1)::bigint, split_part($3, '.', 2)::integer))
             order by instance desc, run desc limit 50) r)))";
 
 // The steps in no loop of the last run of an instance, including those that an earlier run has left. An older run shows
@@ -296,15 +310,15 @@ const std::vector<look> &looks() {
          1000ms},
         {"task", k_task, {"rn"}, 500ms},
         {"queue", k_queue, {"name"}, 1000ms},
-        {"plans", k_plans, {}, 2s},
+        {"plans", k_plans, {"before", "status"}, 2s},
         {"plan", k_plan, {"name"}, 1000ms},
         {"attempts", k_attempts, {"name"}, 1000ms},
         {"schedules", k_schedules, {}, 2s},
         {"pools", k_pools, {}, 1000ms},
-        {"jobs", k_jobs, {}, 2s},
-        {"conditions", k_conditions, {}, 1000ms},
+        {"jobs", k_jobs, {"before"}, 2s},
+        {"conditions", k_conditions, {"before", "signals_before"}, 1000ms},
         {"errors", k_errors, {}, 5s},
-        {"workflows", k_workflows, {}, 1000ms},
+        {"workflows", k_workflows, {"before"}, 1000ms},
         {"templates", k_templates, {}, 5s},
         {"template", k_template, {"type", "version"}, 1000ms},
         {"workflow", k_workflow, {"id", "status", "before"}, 1000ms},

@@ -706,4 +706,45 @@ test("a page that nobody sees does not ask", async () => {
   assert.ok(Number(calls()) >= 1.2, "no query for six intervals");
 });
 
+test("lists go on with further pages", async () => {
+  sql("console_pages", `
+    select count(scylla.create_plan('paged ' || i)) from generate_series(1, 110) i;
+    select count(scylla.create_callback('paged ' || i)) from generate_series(1, 110) i;
+    select count(scylla.send_signal('paged', jsonb_build_object('n', i))) from generate_series(1, 110) i;
+    select count(scylla.run_job('aggregate', int8multirange(int8range(i, i, '[]')))) from generate_series(1, 60) i;
+    select count(scylla.create_workflow(jsonb_build_object('properties', '{"owner": "ann"}'::jsonb, 'workflow', jsonb_build_object('id', 'paged-' || i,
+      'steps', '[{"step": {"id": "only", "type": "NoOp"}}]'::jsonb)))) from generate_series(1, 110) i;
+    select count(scylla.start_workflow('paged-1')) from generate_series(1, 40);
+    call reach($$(select count(*) = 40 from scylla.workflow_run where workflow = 'paged-1' and status = 'SUCCEEDED')$$);
+    select count(scylla.restart_run('paged-1', i, 'RESTART_FROM_BEGINNING')) from generate_series(1, 30) i;`);
+  const [size, last] = [100, 50];
+  for (const [where, label, parameter, most, all] of [
+    ["plans", "Plans", "before", size, "select count(*) from scylla.plan"],
+    ["plans?status=building", "Plans", "before", size, "select count(*) from scylla.plan where status = 'building'"],
+    ["conditions", "Conditions", "before", size, "select count(*) from scylla.condition"],
+    ["conditions", "Signals", "signals_before", size, "select count(*) from scylla.signal"],
+    ["jobs", "Runs", "before", last, "select count(*) from scylla.job_plan"],
+    ["workflows", "Workflows", "before", size, "select count(*) from scylla.workflow"],
+    ["workflow?id=paged-1", "Runs", "before", last, "select count(*) from scylla.workflow_run where workflow = 'paged-1'"]]) {
+    const keys = () => page.$$eval(`main [aria-label="${label}"] tbody tr`, (rows) => rows.map((row) => row.dataset.key));
+    const follow = async (text, from) => {
+      await page.locator(`[aria-label="${label}"] + p >> text=${text}`).click();
+      await page.waitForFunction(([of, key]) => document.querySelector(`main [aria-label="${of}"] tbody tr`)?.dataset.key !== key, [label, from]);
+    };
+    await visit(page, console_.address + where);
+    const pages = [await keys()];
+    while (pages.at(-1).length === most && pages.length < 10) {
+      await follow("Next", pages.at(-1)[0]);
+      assert.match(page.url(), new RegExp(`[?&]${parameter}=`));
+      pages.push(await keys());
+    }
+    const total = Number(sql("console_pages", all));
+    assert.ok(total > most);
+    assert.equal(pages.flat().length, total, where);
+    assert.equal(new Set(pages.flat()).size, total, `${where}: each once`);
+    await follow("Newest", pages.at(-1)[0]);
+    assert.deepEqual(await keys(), pages[0]);
+  }
+});
+
 test("nothing was wrong with the page", () => assert.deepEqual(page.wrong, []));

@@ -14,6 +14,35 @@ const alone = tasks >= 1000000;
 const limits = alone ? { look: tasks < 5000000 ? 100 : 200, page: 600, share: 0.05 } : { look: 500, page: 3000, share: 0.5 }; // milliseconds; of a processor
 let one;
 
+// What the other pages show, for each thousand tasks of the first million: a hundred conditions with a task each, signals, tasks in the line of a
+// pool, and runs of a workflow; ten callbacks and runs of jobs; a schedule, a trigger with a signal that has no partner, and a workflow.
+function createOthers() {
+  sql("console_size", `
+    select scylla.create_pool('full', '{"slots": 1}');
+    select from scylla.submit('placed', '1', needs => '{"full": {"slots": 1}}');
+    select from scylla.lease('placed', 'worker');
+    select scylla.create_queue('chunks');
+    select scylla.define_job('job', 'chunks');
+    select scylla.create_workflow('{"properties": {"owner": "ann", "run_strategy": "1000"}, "workflow": {"id": "short", "steps": [{"step": {"id": "only", "type": "NoOp"}}]}}');
+    do $$ begin
+      for portion in 1 .. ${Math.min(tasks, 1000000)} / 1000 loop
+        perform scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'waits', 'spec', i, 'wait_for',
+          jsonb_build_array(jsonb_build_object('signal', 'expected', 'match', jsonb_build_object('n', portion * 100 + i))))) from generate_series(1, 100) i));
+        perform scylla.send_signal('seen', jsonb_build_object('n', i)) from generate_series(1, 100) i;
+        perform scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'placed', 'spec', i, 'needs', '{"full": {"slots": 1}}'::jsonb)) from generate_series(1, 100) i));
+        perform scylla.start_workflow('short') from generate_series(1, 100) i;
+        perform scylla.create_callback('token-' || portion || '-' || i) from generate_series(1, 10) i;
+        perform scylla.run_job('job', int8multirange(int8range(portion * 10 + i, portion * 10 + i, '[]'))) from generate_series(1, 10) i;
+        perform scylla.mark_fresh('job', int8multirange(int8range(1000000 + portion * 10, 1000000 + portion * 10 + 9, '[]')));
+        perform scylla.schedule('schedule-' || portion, '30 2 * * *', 'big', '1');
+        perform scylla.create_trigger('trigger-' || portion, jsonb_build_array(jsonb_build_object('signal', 'left-' || portion), '{"signal": "right"}'::jsonb), '{"submit": {"queue": "big", "spec": 1}}');
+        perform scylla.send_signal('left-' || portion, '{}');
+        perform scylla.create_workflow(jsonb_build_object('properties', '{"owner": "ann"}'::jsonb, 'workflow', jsonb_build_object('id', 'workflow-' || portion, 'steps', '[{"step": {"id": "only", "type": "NoOp"}}]'::jsonb)));
+        commit;
+      end loop;
+    end $$;`);
+}
+
 before(async () => {
   createDatabase("console_size");
   // Of a thousand, 600 are completed, 100 aborted, 299 wait, and one is in a plan. A fifth more is ready. There are ten smaller plans for each
@@ -46,7 +75,9 @@ before(async () => {
         "steps": [{"step": {"id": "one", "type": "NoOp", "transition": {"successors": {"two": "true"}}}},
                   {"step": {"id": "two", "type": "NoOp", "params": {"x": {"type": "LONG", "expression": "1 / (${iterations - 1} - i)"}}}}]}}]}}');
     select from scylla.start_workflow('wide');`);
-  while (sql("console_size", "select status from scylla.workflow_run") !== "FAILED") await new Promise((resolve) => setTimeout(resolve, 200));
+  createOthers();
+  while (sql("console_size", "select count(*) from scylla.workflow_run where status <> 'SUCCEEDED'") !== "1" || sql("console_size", "select status from scylla.workflow_run where workflow = 'wide'") !== "FAILED")
+    await new Promise((resolve) => setTimeout(resolve, 200));
   sql("console_size", "vacuum (analyze)");
   // A server may compile every query, which takes longer than a look may. Where tables are small, an index that exists is used all the same.
   for (const setting of ["jit = on", "jit_above_cost = 0", "jit_inline_above_cost = 0", "jit_optimize_above_cost = 0", ...(alone ? [] : ["enable_seqscan = off"])])
@@ -71,7 +102,7 @@ const looks = {
   "a queue": "queue?name=big",
   plans: "plans",
   "a plan": "plan?name=plan", "attempts of a plan": "attempts?name=plan",
-  workflows: "workflows", "a workflow": "workflow?id=wide",
+  workflows: "workflows", "a workflow": "workflow?id=short", "runs of one status": "workflow?id=short&status=FAILED", "older runs": `workflow?id=short&before=${Math.min(tasks, 1000000) / 20}.1`,
   "a run with a large loop": "run?workflow=wide&instance=1&run=1",
   "iterations of the loop": "iterations?workflow=wide&instance=1&run=1&loop=each",
   "iterations of the loop that have failed": "iterations?workflow=wide&instance=1&run=1&loop=each&status=FATALLY_FAILED",

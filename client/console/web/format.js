@@ -67,6 +67,10 @@ export function table(label, columns, rows, { key, empty = "None." } = {}) {
           i === 0 ? h("th", { scope: "row" }, column.of(row)) : h("td", { class: column.number && "number" }, column.of(row))))))));
 }
 
+// Links to the first rows, and to those after the last one. name: the parameter of the page that says after which.
+export const further = (page, p, rows, most, { name = "before", of = (row) => row.seq } = {}) =>
+  h("p", { class: "row" }, p[name] && a(page, { ...p, [name]: null }, "Newest"), rows.length === most && a(page, { ...p, [name]: of(rows.at(-1)) }, "Next"));
+
 export const facts = (pairs) =>
   h("dl", { class: "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
     .map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));

@@ -1,6 +1,6 @@
 // Schedules, pools, job types, conditions with signals and triggers, errors.
 import { h } from "./dom.js";
-import { a, duration, number, plan, plural, queue, short, status, table, task, time } from "./format.js";
+import { a, duration, further, number, plan, plural, queue, short, status, table, task, time } from "./format.js";
 import { graph } from "./graph.js";
 import { either } from "./overview.js";
 
@@ -79,10 +79,10 @@ const ageOf = (text) => (text ? duration((Date.now() - new Date(text).getTime())
 
 export const jobsPage = {
   title: () => "Job types",
-  looks: () => ({ all: ["jobs"] }),
-  json: () => ["jobs"],
+  looks: ({ before }) => ({ all: ["jobs", { before }] }),
+  json: ({ before }) => ["jobs", { before }],
   beats: 4,
-  draw: ({ all }) => either(all, ({ jobs, fresh, runs }) => [
+  draw: ({ all }, p) => either(all, ({ jobs, fresh, runs }) => [
     table("Job types", [
       { name: "job", of: (j) => h("span", { id: "job " + j.name }, j.name) },
       { name: "queue", of: (j) => queue(j.queue) },
@@ -99,19 +99,21 @@ export const jobsPage = {
       { name: "status", of: (r) => status(r.status) }, { name: "tasks", number: true, of: (r) => number(r.tasks) }, { name: "asked for", of: (r) => time(r.resolved) },
       { name: "ended", of: (r) => time(r.finished) }, { name: "waits for", of: (r) => r.waits_for?.map((name) => h("div", {}, plan(name))) },
     ], runs, { key: (r) => r.plan, empty: "No job has run." }),
+    further("jobs", p, runs, 50),
   ]),
 };
 
 export const conditionsPage = {
   title: () => "Conditions",
-  looks: () => ({ all: ["conditions"] }),
-  json: () => ["conditions"],
+  looks: ({ before, signals_before }) => ({ all: ["conditions", { before, signals_before }] }),
+  json: ({ before, signals_before }) => ["conditions", { before, signals_before }],
   beats: 2,
-  draw: ({ all }, _, act) => either(all, ({ conditions, signals, triggers, failures }) => [
+  draw: ({ all }, p, act) => either(all, ({ conditions, signals, triggers, failures }) => [
     table("Conditions", [
       { name: "condition", of: (c) => c.name }, { name: "kind", of: (c) => c.kind }, { name: "status", of: (c) => status(c.status) }, { name: "match", of: (c) => short(c.match) },
       { name: "waiting tasks", number: true, of: (c) => number(c.waiters) }, { name: "created", of: (c) => time(c.created) }, { name: "expires", of: (c) => time(c.expires) }, { name: "ended", of: (c) => time(c.ended) },
-    ], conditions, { empty: "Nothing waits for a callback, a signal or a check." }),
+    ], conditions, { key: (c) => "condition " + c.seq, empty: "Nothing waits for a callback, a signal or a check." }),
+    further("conditions", p, conditions, 100),
     h("h2", {}, "Triggers"),
     table("Triggers", [
       { name: "trigger", of: (t) => [t.name, t.paused && h("span", { class: "note" }, " paused")] }, { name: "signals", of: (t) => short(t.signals) }, { name: "action", of: (t) => short(t.action) },
@@ -130,6 +132,7 @@ export const conditionsPage = {
       { name: "signal", of: (s) => s.name }, { name: "number", number: true, of: (s) => s.seq }, { name: "sent", of: (s) => time(s.sent) }, { name: "by", of: (s) => s.sender },
       { name: "params", of: (s) => short(s.params) }, { name: "payload", of: (s) => short(s.payload) },
     ], signals, { key: (s) => "signal " + s.seq, empty: "There is no signal, or none that this role may wait for." }),
+    further("conditions", p, signals, 100, { name: "signals_before" }),
   ]),
 };
 

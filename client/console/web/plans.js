@@ -1,6 +1,6 @@
 // The page of plans, and that of one plan: its graph with live status, and a chart of its tasks.
 import { h } from "./dom.js";
-import { a, duration, facts, json, number, percent, plan, plural, queue, status, table, task, time } from "./format.js";
+import { a, duration, facts, further, json, link, number, percent, plan, plural, queue, status, table, task, time } from "./format.js";
 import { gantt, graph, isFallen } from "./graph.js";
 import { either } from "./overview.js";
 
@@ -8,20 +8,25 @@ const most = 300; // maximum number of tasks in a graph
 const first = 100; // number of rows that a table has until the reader asks for all
 const counts = ["waiting", "ready", "running", "completed", "aborted", "cancelled"];
 
+const list = (rows) => table("Plans", [
+  { name: "plan", of: (p) => plan(p.name) },
+  { name: "status", of: (p) => status(p.status) },
+  { name: "progress", of: (p) => percent(p.progress) },
+  ...counts.map((name) => ({ name, number: true, of: (p) => number(p[name]) })),
+  { name: "created", of: (p) => time(p.created) },
+  { name: "ended", of: (p) => time(p.finished) },
+  { name: "owner", of: (p) => p.owner },
+], rows, { key: (p) => p.name, empty: "There is no plan, or none of this role." });
+
 export const plansPage = {
   title: () => "Plans",
-  looks: () => ({ plans: ["plans"] }),
-  json: () => ["plans"],
+  looks: ({ before, status: wanted }) => ({ plans: ["plans", { before, status: wanted }] }),
+  json: ({ before, status: wanted }) => ["plans", { before, status: wanted }],
   beats: 3,
-  draw: ({ plans }) => either(plans, (rows) => table("Plans", [
-    { name: "plan", of: (p) => plan(p.name) },
-    { name: "status", of: (p) => status(p.status) },
-    { name: "progress", of: (p) => percent(p.progress) },
-    ...counts.map((name) => ({ name, number: true, of: (p) => number(p[name]) })),
-    { name: "created", of: (p) => time(p.created) },
-    { name: "ended", of: (p) => time(p.finished) },
-    { name: "owner", of: (p) => p.owner },
-  ], rows, { key: (p) => p.name, empty: "There is no plan, or none of this role." })),
+  draw: ({ plans }, p) => [
+    h("ul", { class: "tabs" }, ["", "building", "running", "completed", "failed", "cancelled"].map((name) =>
+      h("li", {}, h("a", { href: link("plans", { status: name }), "aria-current": (p.status ?? "") === name && "true" }, name || "all")))),
+    either(plans, (rows) => [list(rows), further("plans", p, rows, 100)])],
 };
 
 function buttons(p, act) {

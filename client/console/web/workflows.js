@@ -1,6 +1,6 @@
 // The page of workflows, and that of one workflow with its runs and breakpoints.
 import { h } from "./dom.js";
-import { a, duration, facts, json, link, number, short, table, time } from "./format.js";
+import { a, duration, facts, further, json, link, number, short, table, time } from "./format.js";
 import { either } from "./overview.js";
 
 const runStatuses = ["CREATED", "IN_PROGRESS", "SUCCEEDED", "FAILED", "STOPPED", "TIMED_OUT"];
@@ -20,10 +20,10 @@ export const initiator = (by) => by?.type === "SUBWORKFLOW" ? h("span", { class:
 
 export const workflowsPage = {
   title: () => "Workflows",
-  looks: () => ({ workflows: ["workflows"], templates: ["templates"] }),
-  json: () => ["workflows"],
+  looks: ({ before }) => ({ workflows: ["workflows", { before }], templates: ["templates"] }),
+  json: ({ before }) => ["workflows", { before }],
   beats: 3,
-  draw: ({ workflows, templates: given }) => [either(workflows, (rows) => table("Workflows", [
+  draw: ({ workflows, templates: given }, p) => [either(workflows, (rows) => [table("Workflows", [
     { name: "workflow", of: (w) => [workflow(w.id), w.paused && h("span", { class: "note" }, " paused")] },
     { name: "active version", number: true, of: (w) => w.active_version ?? h("span", { class: "note" }, "none") },
     { name: "versions", number: true, of: (w) => number(w.latest_version) },
@@ -33,7 +33,8 @@ export const workflowsPage = {
     { name: "next start", of: (w) => time(w.next_start) },
     { name: "changed", of: (w) => time(w.modified) },
     { name: "owner", of: (w) => w.owner },
-  ], rows, { key: (w) => w.id, empty: "There is no workflow, or none of this role." })),
+  ], rows, { key: (w) => w.id, empty: "There is no workflow, or none of this role." }),
+  further("workflows", p, rows, 100, { of: (w) => w.modified + " " + w.id })]),
   h("h2", {}, "Job templates"), either(given, templates)],
 };
 
@@ -146,8 +147,7 @@ export const workflowPage = {
       h("ul", { class: "tabs" }, ["", ...runStatuses].map((name) =>
         h("li", {}, h("a", { href: link("workflow", { id: p.id, status: name }), "aria-current": (p.status ?? "") === name && "true" }, name || "all")))),
       runs(rows, act, mine),
-      h("p", { class: "row" }, p.before && a("workflow", { id: p.id, status: p.status }, "Newest"),
-        rows.length === 50 && a("workflow", { ...p, before: rows.at(-1).instance }, "Next")),
+      further("workflow", p, rows, 50, { of: (r) => `${r.instance}.${r.run}` }),
       h("h2", {}, "Breakpoints"), breakpoints(held, act.may && mine && act),
       mine && act.may && steps && breakForm(w.id, [...new Set(steps)], act),
       h("h2", {}, "Versions"),

@@ -126,7 +126,7 @@ sub steps_of
 {
 	my ($verb) = @_;
 	my $stride = $ENV{SCYLLA_TEST_STRIDE} || 16;
-	return (1 + unpack('%32C*', $verb) % $stride, $stride);
+	return (1 + unpack('%32C*', $verb) % ($stride < 4 ? $stride : 4), $stride); # some have but four
 }
 
 # The test of what a script has found.

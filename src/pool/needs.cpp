@@ -108,6 +108,8 @@ Needs read_needs(Jsonb *needs, int64 element) {
     Growing<ResourceAmount> of_any;
     std::span<const std::string_view> any;
     json::for_each_member(&needs->root, [&](std::string_view name, JsonbValue *value) {
+        if (name == "any" && value->type == jbvNull)
+            return;
         if (name == "any" && is_container(value, false))
             any = names_in(value->val.binary.data, needs, where);
         else if (is_container(value, true))

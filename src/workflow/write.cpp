@@ -376,8 +376,9 @@ void write_runs(std::span<const Written> all, TimestampTz now) {
         "status = c.status, aggregated = c.aggregated, error = c.error::pg_catalog.jsonb, "
         "blocks = c.status operator(pg_catalog.=) 'FAILED' or (c.status operator(pg_catalog.=) any "
         "('{TIMED_OUT,STOPPED}') and exists (select from scylla.workflow_head h, "
-        "pg_catalog.jsonb_array_elements_text(h.properties operator(pg_catalog.#>) '{run_strategy,blocked_by}') b "
-        "where h.id operator(pg_catalog.=) r.workflow and pg_catalog.upper(b) operator(pg_catalog.=) c.status)) "
+        "pg_catalog.jsonb_path_query(h.properties, '$.run_strategy.blocked_by[*]') b "
+        "where h.id operator(pg_catalog.=) r.workflow "
+        "and pg_catalog.upper(b operator(pg_catalog.#>>) '{}') operator(pg_catalog.=) c.status)) "
         "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
         "pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6)) c (id, ended, due, status, aggregated, "
         "error) where r.id operator(pg_catalog.=) any (array[c.id])",

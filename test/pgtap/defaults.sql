@@ -128,6 +128,8 @@ insert into option values
     ($$create_trigger('new', '[{"signal": "s", $}]', '{"submit": {"queue": "taken", "spec": 1}}')$$, '{match,join}'),
     ($$create_pool('new', '{"a": 1}', settings => '{"max_bypass": 5, $}')$$, '{metrics_max_age}'),
     ($$create_pool('new', '{"a": 1}', settings => '{"metrics_max_age": "5 s", $}')$$, '{max_bypass}'),
+    ($$submit('taken', '1', needs => '{"pool": {"a": 1}, $}')$$, '{any}'),
+    ($$alter_workflow('flow', '{"run_strategy": {"rule": "strict_sequential", $}}')$$, '{workflow_concurrency,blocked_by}'),
     ($$alter_pool('pool', '{"capacity": {"a": 2}, $}')$$, '{policy,max_bypass,metrics_max_age}'),
     ($$define_job('new', 'taken', '{"chunk_size": 3, $}')$$, '{select_work,args,allow_multiple,priority,max_attempts,retry,run_timeout,sources,sinks}'),
     ($$define_job('new', 'taken', '{"sources": 1, $}')$$, '{chunk_size}'),

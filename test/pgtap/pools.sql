@@ -110,6 +110,7 @@ from (values ('[]', 'It must be an object of pools with amounts by resource, or 
              ('{}', 'It must be an object of pools with amounts by resource, or have "any", an array of pools, and amounts.'),
              ('{"a": 1}', 'It must be an object of pools with amounts by resource, or have "any", an array of pools, and amounts.'),
              ('{"any": ["a"]}', 'It must be an object of pools with amounts by resource, or have "any", an array of pools, and amounts.'),
+             ('{"any": null}', 'It must be an object of pools with amounts by resource, or have "any", an array of pools, and amounts.'),
              ('{"a": {}}', 'Each pool must have an amount of a resource.'),
              ('{"any": ["a", "a"], "cores": 1}', '"any" must name pools, each once.'),
              ('{"a": {"cores": 1}, "any": ["a"], "cores": 1}', '"any" must not name a pool that is needed anyway.'),

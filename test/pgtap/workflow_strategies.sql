@@ -78,6 +78,8 @@ select advance(), end_run('stricter', 3, true) \g /dev/null
 select is(runs('stricter'), 'STOPPED TIMED_OUT FAILED CREATED', '[3.2] and one that has failed blocks in any case');
 select alike(raised($$select scylla.alter_workflow('stricter', '{"run_strategy": {"rule": "sequential", "blocked_by": ["STOPPED"]}}')$$),
              '22023 %run_strategy.blocked_by: only STRICT_SEQUENTIAL has this%', '[3.2] no other rule has blocked_by');
+select of_rule('as_before', '{"rule": "strict_sequential", "blocked_by": null}'), begin_runs('as_before', 2), scylla.stop_run('as_before', 1), advance() \g /dev/null
+select is(runs('as_before'), 'STOPPED IN_PROGRESS', '[3.2] blocked_by null: only one that has failed blocks');
 
 select of_rule('first', '"first_only"'), begin_runs('first', 2) \g /dev/null
 select is(runs('first'), 'IN_PROGRESS STOPPED', '[3.2] FIRST_ONLY: what comes meanwhile is stopped');

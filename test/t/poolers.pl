@@ -95,6 +95,11 @@ through(q(select scylla.cancel('secret')));
 
 # ---- many clients over three backends --------------------------------------------------------------------------------------
 
+# A lease passes over tasks that others are leasing, and does not see those submitted after it began: between slow clients it may find
+# nothing although each client has submitted one. There are enough that none does.
+my $more = 100;
+sql($node, qq(insert into submitted select 'more-' || i from generate_series(1, $more) i;
+	select scylla.submit_bulk('crowd', array_fill('0'::jsonb, array[$more]), array(select rn from submitted))));
 my $script = "$folder/work.sql";
 PostgreSQL::Test::Utils::append_to_file($script, <<'SQL');
 begin;
@@ -122,8 +127,8 @@ for my $mode (@modes)
 }
 my $tasks = 600 * @modes;
 is(sql($node, q(select count(*), count(distinct rn) from done)), "$tasks|$tasks", 'each task was done once');
-is(sql($node, q(select count(*) from submitted s full join done d using (rn) where s.rn is null or d.rn is null)), '0',
-	'... and these are the ones that were submitted');
+is(sql($node, q(select count(s.rn) || ' ' || count(d.rn) from submitted s full join done d using (rn) where s.rn is null or d.rn is null)), "$more 0",
+	'... and all but so many of those that were submitted');
 is(sql($node, q(select count(*) from done d join scylla.task t using (rn)
 	where t.status <> 'completed' or t.owner <> 'worker-' || d.client or t.result <> to_jsonb(d.client) or t.attempt <> 1)), '0',
 	'... each by the client that had leased it');

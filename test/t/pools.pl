@@ -103,7 +103,9 @@ for my $w (1 .. 32) {
 		'>', \my $out, '2>', \my $err);
 }
 my ($looks, $bad, $kills) = (0, 0, 0);
-while (sql($node, q(select count(*) from pg_stat_activity where query like 'call work_on%' and state <> 'idle')) > 0) {
+my $at_work = q(select count(*) > 0 from pg_stat_activity where query like 'call work_on%' and state <> 'idle');
+eventually($node, $at_work, 't', 'they begin');
+while (sql($node, $at_work) eq 't') {
 	$bad += sql($node, $over);
 	$looks++;
 	next if $looks % 2;

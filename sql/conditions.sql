@@ -1,9 +1,10 @@
--- What roles see of signals and conditions. Columns are only ever appended.
+-- What roles see of signals and conditions. Columns are only ever appended. For their order and their subqueries see plan.sql.
 
 create or replace view scylla.signal with (security_barrier) as
     select s.id as seq, s.name, s.sent, s.sender::text as sender, s.request_id, s.params, s.payload
     from scylla.signal_sent s
-    join scylla.signal_name n on n.name = s.name and scylla._may_view(n.owner, n.waiters, n.admins);
+    where (select scylla._may_view(n.owner, n.waiters, n.admins) from scylla.signal_name n where n.name = s.name)
+    order by s.id desc;
 comment on view scylla.signal is
 'Signals of the last scylla.signal_retention, of the names on which the current user has the privilege wait.';
 comment on column scylla.signal.seq is 'Its number.';
@@ -37,7 +38,8 @@ create or replace view scylla._callback_condition with (security_barrier) as
                as waiters, c.id as seq
     from scylla.task_callback c
     left join scylla.task_condition_end e on e.id = c.id
-    where scylla._may_view(c.owner, null, null);
+    where scylla._may_view(c.owner, null, null)
+    order by c.id desc;
 comment on view scylla._callback_condition is 'A part of scylla.condition.';
 
 create or replace view scylla._signal_condition with (security_barrier) as
@@ -47,7 +49,8 @@ create or replace view scylla._signal_condition with (security_barrier) as
                 else (select count(*) from scylla.task_gate g join scylla.task_waiting w on w.id = g.task where g.provider = c.id)
            end as waiters, c.id as seq
     from scylla.signal_condition c
-    join scylla.signal_name n on n.name = c.name and scylla._may_view(n.owner, n.waiters, n.admins);
+    where (select scylla._may_view(n.owner, n.waiters, n.admins) from scylla.signal_name n where n.name = c.name)
+    order by c.id desc;
 comment on view scylla._signal_condition is 'A part of scylla.condition.';
 
 create or replace view scylla._check_condition with (security_barrier) as
@@ -56,9 +59,12 @@ create or replace view scylla._check_condition with (security_barrier) as
            (select count(*) from scylla.task_gate g join scylla.task_waiting w on w.id = g.task where g.provider = c.id)
                as waiters, c.id as seq
     from scylla.task_check c
-    join scylla.task_spec s on s.id = c.id
-    join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins)
-    where not exists (select from scylla.task_outcome o where o.id = c.id);
+    left join scylla.task_spec s on s.id = c.id
+    left join scylla.queue q on q.id = s.queue
+    where (select scylla._may_view(o.owner, o.viewers, o.admins)
+           from scylla.task_spec t join scylla.queue o on o.id = t.queue where t.id = c.id)
+      and (select o.id from scylla.task_outcome o where o.id = c.id) is null
+    order by c.id desc;
 comment on view scylla._check_condition is 'A part of scylla.condition.';
 
 create or replace view scylla.condition as

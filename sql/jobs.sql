@@ -50,10 +50,11 @@ create or replace view scylla.job_plan with (security_barrier) as
                  join scylla.task t on t.rn = s.rn
                  cross join lateral jsonb_array_elements(t.history) e
                  where c.plan = r.plan and e ? 'code_version' order by 1) as code_versions,
-           p.id as seq
+           r.plan as seq
     from scylla.job_run r
-    join scylla.task_plan p on p.id = r.plan
-    where scylla._may_view(p.owner, null, null);
+    left join scylla.task_plan p on p.id = r.plan
+    where (select scylla._may_view(o.owner, null, null) from scylla.task_plan o where o.id = r.plan)
+    order by r.plan desc; -- as in plan.sql
 comment on view scylla.job_plan is 'Runs of jobs: the plans that run_job() has made, of the current user and the roles it is a member of.';
 comment on column scylla.job_plan.plan is 'The name of the plan.';
 comment on column scylla.job_plan.job is 'The job that was asked for.';

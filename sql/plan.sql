@@ -1,4 +1,9 @@
 -- The public view of plans. New columns are only appended.
+--
+-- Lists that people page through show the newest first: of this view and of those of conditions, signals and runs of jobs. The order within
+-- such a view lets the primary key give the rows in order, so that a page costs what it shows; the planner uses it where the
+-- query reads one table, so rights and what belongs to other tables are asked by subqueries and left joins, which a query that needs none of
+-- it does without.
 
 create or replace view scylla.plan with (security_barrier) as
     select p.name,
@@ -31,7 +36,8 @@ create or replace view scylla.plan with (security_barrier) as
         left join scylla.task_lease l on l.id = g.task
         left join scylla.task_outcome o on o.id = g.task
         where g.provider = p.id) m on true -- not cross join: a query that needs no number reads no task
-    where scylla._may_view(p.owner, null, null);
+    where scylla._may_view(p.owner, null, null)
+    order by p.id desc;
 
 comment on view scylla.plan is
 'The plans of the current user and of the roles it is a member of, as the statement''s snapshot sees them. A query reads all tasks of

@@ -82,17 +82,20 @@ comment on column scylla.pool_reservation.amounts is 'How much it holds, by reso
 comment on column scylla.pool_reservation.since is 'When it was placed.';
 comment on column scylla.pool_reservation.ends is 'When its expected runtime is over; null: not known.';
 
+-- Its rows are sorted by pool and priority, and few of them shown: what belongs to other tables is left-joined or looked up, so that a query
+-- for their numbers does without.
 create or replace view scylla.pool_queue with (security_barrier) as
-    with lines as materialized (select * from scylla._pool_lines())
+    with lines as materialized (select * from scylla._pool_lines()),
+    reasons as materialized (select jsonb_object_agg(task_class, reason) as of from lines where task_class is not null),
+    heads as materialized (select jsonb_object_agg(pool || ' ' || task, planned) as of from lines where pool is not null)
     select p.name as pool, s.rn, q.name as queue, l.priority::integer as priority, l.created, w.updated as since, l.needs,
-           c.reason, h.planned
+           (select r.of from reasons r) ->> l.task_class::text as reason,
+           ((select h.of from heads h) ->> (l.pool || ' ' || l.task))::timestamptz as planned, l.task as seq
     from scylla.pool_line l
     join scylla.resource_pool p on p.id = l.pool
-    join scylla.task_spec s on s.id = l.task
     join scylla.queue q on q.id = l.queue
-    join scylla.task_waiting w on w.id = l.task
-    left join lines c on c.task_class = l.task_class
-    left join lines h on h.pool = l.pool and h.task = l.task
+    left join scylla.task_spec s on s.id = l.task
+    left join scylla.task_waiting w on w.id = l.task
     where scylla._may_view(q.owner, q.viewers, q.admins) or scylla._may_view(p.owner, null, p.admins);
 comment on view scylla.pool_queue is
 'The tasks that wait only for pools, once per pool that could serve: of the tasks that the current user may view, and of the pools
@@ -107,3 +110,4 @@ comment on column scylla.pool_queue.needs is 'What it needs.';
 comment on column scylla.pool_queue.reason is
     'Why the first task with its queue, priority, needs and expected runtime waits; null: its queue is paused.';
 comment on column scylla.pool_queue.planned is 'When it is expected to start, if it is the head of the line and that can be planned.';
+comment on column scylla.pool_queue.seq is 'The number of the task: those submitted later have larger ones.';

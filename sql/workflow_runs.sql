@@ -1,21 +1,29 @@
 -- What roles see of runs of workflows. Columns are only ever appended.
 
 -- The earlier runs of each instance, and its last one.
-create or replace view scylla.workflow_run with (security_barrier) as
-    select r.workflow, r.instance, n.run, r.version, coalesce(b.status, r.status) as status, coalesce(b.params, r.params) as params,
-           coalesce(b.request, r.request) as request, coalesce(b.initiator, r.initiator) as initiator, r.request_id,
-           coalesce(b.created, r.created) as created, case when b.plan is null then r.started else b.started end as started,
-           coalesce(b.ended, r.ended) as ended, case when b.plan is null then r.due end as times_out,
-           case when b.plan is null then r.error else b.error end as error, p.name as plan, coalesce(b.owner, r.owner)::text as owner,
-           case when b.plan is null then r.restart else b.restart end as restart,
-           case when b.plan is not null then b.aggregated when r.ended is null then r.status else coalesce(r.aggregated, r.status) end as instance_status
+-- Each part is a barrier of its own and the whole is none: as with scylla.task.
+create or replace view scylla._workflow_last_run with (security_barrier) as
+    select r.workflow, r.instance, r.run, r.version, r.status, r.params, r.request, r.initiator, r.request_id, r.created, r.started, r.ended,
+           r.due as times_out, r.error, p.name as plan, r.owner::text as owner, r.restart,
+           case when r.ended is null then r.status else coalesce(r.aggregated, r.status) end as instance_status
     from scylla.workflow_run_state r
-    cross join lateral unnest(case when r.run = 1 then array[1]
-                                   else array(select b.run from scylla.workflow_run_past b where b.root = r.id) || r.run end) n (run)
-    left join scylla.workflow_run_past b on b.root = r.id and b.run = n.run
-    join scylla.workflow_head h on h.id = r.workflow and h.created <= coalesce(b.created, r.created)
-    left join scylla.task_plan p on p.id = coalesce(b.plan, r.plan)
+    join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
+    left join scylla.task_plan p on p.id = r.plan
     where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
+comment on view scylla._workflow_last_run is 'A part of scylla.workflow_run.';
+
+create or replace view scylla._workflow_past_run with (security_barrier) as
+    select r.workflow, r.instance, b.run, r.version, b.status, b.params, b.request, b.initiator, r.request_id, b.created, b.started, b.ended,
+           null::timestamptz as times_out, b.error, p.name as plan, b.owner::text as owner, b.restart, b.aggregated as instance_status
+    from scylla.workflow_run_past b
+    join scylla.workflow_run_state r on r.id = b.root
+    join scylla.workflow_head h on h.id = r.workflow and h.created <= b.created
+    left join scylla.task_plan p on p.id = b.plan
+    where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
+comment on view scylla._workflow_past_run is 'A part of scylla.workflow_run.';
+
+create or replace view scylla.workflow_run as
+    select * from scylla._workflow_last_run union all select * from scylla._workflow_past_run;
 comment on view scylla.workflow_run is 'The runs of the workflows on which the current user has a privilege.';
 comment on column scylla.workflow_run.workflow is 'The id of the workflow.';
 comment on column scylla.workflow_run.instance is 'The number of the instance, from 1.';

@@ -76,7 +76,10 @@ constexpr const char *k_schedules = R"(
 constexpr const char *k_pools = R"(
     select json_build_object('pools', (select coalesce(json_agg(p order by pool), '[]') from scylla.pool p),
         'line', (select coalesce(json_agg(l), '[]') from (
-            select * from scylla.pool_queue order by pool, priority desc, created limit 200) l),
+            select pool, rn, queue, priority, created, since, needs, reason, planned
+            from scylla.pool_queue where seq = any (array(
+                select seq from scylla.pool_queue order by pool, priority desc, created limit 200))
+            order by pool, priority desc, created limit 200) l),
         'held', (select coalesce(json_agg(r), '[]') from (
             select * from scylla.pool_reservation order by pool, since limit 200) r)))";
 
@@ -135,7 +138,25 @@ constexpr const char *k_template = R"(
     "coalesce(w.owner = current_user or 'public' = any (w.runners || w.admins) or exists (select from pg_roles o "     \
     "where (o.rolname = w.owner or o.rolname = any (w.runners || w.admins)) and pg_has_role(o.oid, 'usage')), false)"
 
-constexpr const char *k_workflow = R"(
+// The view cannot be read from its end, so runs are looked for among the hundred instances that come next, and among
+// all others only if they do not fill the page.
+#define RUNS                                                                                                           \
+    "select workflow, instance, run, version, status, initiator, created, started, ended from scylla.workflow_run "    \
+    "where workflow = $1 and ($2::text is null or status = $2) "
+constexpr const char *k_workflow =
+    R"(
+    with place as materialized (
+        select coalesce(split_part($3, '.', 1)::bigint, latest_instance) as instance, coalesce(split_part($3, '.', 2)::integer, 2147483647) as run
+        from scylla.workflow where id = $1),
+    near as materialized ()" RUNS R"(
+        and instance > (select instance - 100 from place) and instance <= (select instance from place)
+        and (instance, run) < (select instance, run from place)
+        order by instance desc, run desc limit 50),
+    found as (
+        select * from near union all
+        select * from ()" RUNS
+    R"(and instance <= (select instance - 100 from place) order by instance desc, run desc limit 50) far
+        where (select count(*) from near) < 50)
     select json_build_object('workflow', (select row_to_json(w) from scylla.workflow w where w.id = $1),
         'may_run', (select )" MAY_RUN R"( from scylla.workflow w where w.id = $1),
         'params', (select v.definition -> 'params' from scylla.workflow_version v where v.workflow = $1 and v.is_active),
@@ -145,13 +166,7 @@ constexpr const char *k_workflow = R"(
             select * from scylla.workflow_breakpoint where workflow = $1 order by created desc limit 100) b),
         'versions', (select coalesce(json_agg(v), '[]') from (
             select version, is_active, author, created from scylla.workflow_version where workflow = $1 order by version desc limit 50) v),
-        'runs', (select coalesce(json_agg(r), '[]') from (
-            select workflow, instance, run, version, status, initiator, created, started, ended
-            from scylla.workflow_run
-            where workflow = $1 and ($2::text is null or status::text = $2)
-              and ($3::text is null or instance <= split_part($3, '.', 1)::bigint
-                   and (instance, run) < (split_part($3, '.', 1)::bigint, split_part($3, '.', 2)::integer))
-            order by instance desc, run desc limit 50) r)))";
+        'runs', (select coalesce(json_agg(r), '[]') from (select * from found order by instance desc, run desc limit 50) r)))";
 
 // The steps in no loop of the last run of an instance, including those that an earlier run has left. An older run shows
 // its own last attempts. $1, $2, $3: workflow, instance, run.

@@ -609,6 +609,14 @@ begin
     where r.status = 'IN_PROGRESS' and not exists (select from scylla.workflow_agenda a where a.root in (r.id, r.plan))
       and not exists (select from scylla.workflow_step_state s where s.root = r.id and (s.ended is null or s.due is not null))
     union all
+    select null, format('a run of version %s of workflow "%s" has a step "%s", which the version does not have', d.version, d.workflow, d.step)
+    from (select distinct t.workflow, t.version, s.step
+          from scylla.workflow_step_state s
+          join scylla.workflow_run_state r on r.id = s.root
+          join scylla.workflow_text t on t.workflow = r.workflow and t.version = r.version and t.created <= r.created) d
+    join scylla.workflow_text t using (workflow, version)
+    where not jsonb_path_exists(t.definition, '$.steps.**.id ? (@ == $step)', jsonb_build_object('step', d.step))
+    union all
     select null, format('step %s in scope %s of run %s of a workflow waits for a task that has ended', s.step, s.scope, s.root)
     from scylla.workflow_step_state s join scylla.task_outcome o on o.id = s.task
     where s.ended is null and not exists (select from scylla.workflow_agenda a where a.root = s.root)

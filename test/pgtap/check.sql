@@ -236,6 +236,7 @@ select finds($$update scylla.workflow_run_state set status = 'SUCCEEDED', ended 
              format(' step s in scope %s belongs to run %s of a workflow, which has ended, but the step has not', :run, :run));
 select finds($$update scylla.workflow_step_state set rollup = '{"NOT_CREATED": {"cnt": 1}, "RUNNING": {"cnt": 2}}'$$,
              format(' loop s in scope %s of a workflow says that its leaves are {"RUNNING": 2}, but they are {}', :run));
+select finds($$update scylla.workflow_step_state set step = 'stray'$$, ' a run of version 1 of workflow "flow" has a step "stray", which the version does not have');
 select finds('delete from scylla.workflow_step_state', ' run flow/1/1 of a workflow goes on, but nothing of it is live');
 select finds($$insert into scylla.workflow_agenda (root, kind) values (7, 'next')$$, ' something is on the agenda of run 7 of a workflow, which does not exist');
 select finds(format($$insert into scylla.workflow_iteration (id, root, parent, number, created, status, step, numbers, params)

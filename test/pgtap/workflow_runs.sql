@@ -301,6 +301,76 @@ select raises(format('select scylla.start_workflow(''guarded'', %L)', request), 
 from unnest(array['{"fixed": 2}', '{"owner": "somebody else"}', '{"workflow_id": "other"}', '{"x": {"type": "LONG", "value": 1, "source": "SYSTEM"}}',
                   '{"x": {"type": "LONG", "value": 1, "internal_mode": "RESERVED"}}', '{"x": {"type": "LONG", "expression": "1 +"}}']) request;
 
+-- ---- versions of runs (1.6) ------------------------------------------------------------------------------------------------
+
+create function started_with(version text) returns int language plpgsql as $$
+declare started record;
+begin
+    select * into started from scylla.start_workflow('versions', version => version);
+    perform advance();
+    return (select r.version from scylla.workflow_run r where r.workflow = 'versions' and r.instance = started.instance);
+end $$;
+select make('versions', jsonb_build_array(step('one', '{"two": "true"}', '{}', 'V'), step('two', '{}', '{}', 'V'))), start('versions') \g /dev/null
+select make('versions', jsonb_build_array(step('one', '{"other": "true"}', '{}', 'B'), step('other', '{}', '{}', 'B'))) \g /dev/null
+select work('v') \g /dev/null
+select is(steps('versions'), 'one SUCCEEDED, two RUNNING', '[1.6] a run keeps its version, also when another one becomes active');
+select is(work_all('v') || ', ' || status('versions'), 'two, SUCCEEDED', '... to its end');
+select scylla.create_workflow(jsonb_build_object('properties', '{"run_strategy": "parallel"}'::jsonb, 'workflow', jsonb_build_object('id', 'versions', 'steps', jsonb_build_array(step('third', '{}', '{}', 'B')))), activate => false) \g /dev/null
+select results_eq($$select v, started_with(v) from unnest('{active,ACTIVE,default,latest,1,2,3}'::text[]) v$$,
+                  $$values ('active', 2), ('ACTIVE', 2), ('default', 2), ('latest', 3), ('1', 1), ('2', 2), ('3', 3)$$, '[1.6] a start names its version');
+select is(steps('versions', 5), 'third RUNNING', '... whose steps run');
+select scylla.activate_workflow('versions', 1) \g /dev/null
+select is(started_with('active'), 1, '[1.6] an older version can be activated');
+select scylla.deactivate_workflow('versions') \g /dev/null
+select raises($$select scylla.start_workflow('versions')$$, '55000', 'workflow', 'active');
+select is(started_with('default'), 3, '[1.6] the default of an inactive workflow is the latest version');
+select raises($$select scylla.start_workflow('versions', version => '4')$$, '42704', 'workflow', 'version');
+select scylla.kill_workflow('versions'), advance() \g /dev/null
+
+-- ---- the worst end decides (2.3) -------------------------------------------------------------------------------------------
+
+create function end_step(of bigint, ends text, how text) returns void language plpgsql as $$
+declare its text := (select task from scylla.workflow_step where workflow = 'ends' and instance = of and step = ends);
+begin
+    if how = 'stop' then
+        perform scylla.stop_step('ends', of, ends);
+    else
+        perform scylla.lease_task(its, 'w');
+        if how = 'abort' then
+            perform scylla.abort(its, 'w', '{"code": "x"}');
+        else
+            perform scylla.complete(its, 'w');
+        end if;
+    end if;
+end $$;
+select make('ends', jsonb_build_array(step('f'), step('t', '{}', '{"timeout": "1 s"}'), step('s'))) \g /dev/null
+select start('ends') from generate_series(1, 4) \g /dev/null
+select end_step(n, 'f', case when n = 1 then 'abort' else 'complete' end), end_step(n, 's', case when n <= 3 then 'stop' else 'complete' end) from generate_series(1, 4) n \g /dev/null
+select end_step(n, 't', 'complete') from generate_series(3, 4) n \g /dev/null
+select advance(), pg_sleep(1.1) \g /dev/null
+select advance() \g /dev/null
+select is(steps('ends'), 'f FATALLY_FAILED, s STOPPED, t TIMED_OUT', 'one step has failed, one was stopped, and one has timed out');
+select is((select string_agg(status, ' ' order by instance) from scylla.workflow_run where workflow = 'ends'), 'FAILED TIMED_OUT STOPPED SUCCEEDED',
+          '[2.3] rule 6: FAILED is worse than TIMED_OUT, and that than STOPPED');
+
+-- ---- what cannot be evaluated (6.1, 6.5) -------------------------------------------------------------------------------------
+
+select make('broken', jsonb_build_array(
+    step('param', '{"after": "true"}', '{"failure_mode": "IGNORE_FAILURE", "params": {"x": {"type": "LONG", "expression": "1 / 0"}}}'),
+    step('condition', '{"after": "1 / 0 > 0"}', '{"failure_mode": "IGNORE_FAILURE"}', 'NoOp'),
+    step('limit', '{"after": "true"}', '{"failure_mode": "IGNORE_FAILURE", "timeout": "${t}"}'), step('after', '{}', '{}', 'NoOp')),
+    '{"params": {"t": {"type": "STRING", "value": ""}}}') \g /dev/null
+select start('broken') \g /dev/null
+select is(steps('broken') || ', ' || status('broken'), 'after SUCCEEDED, condition COMPLETED_WITH_ERROR, limit COMPLETED_WITH_ERROR, param COMPLETED_WITH_ERROR, SUCCEEDED',
+          '[6.1] a parameter, a condition and a timeout that cannot be evaluated are failures that can be ignored');
+select matches((select error ->> 'message' from scylla.workflow_step where workflow = 'broken' and step = s), message, '... of which one knows why')
+from (values ('param', '^x: .*zero'), ('condition', 'zero'), ('limit', '^the timeout "" cannot be non-positive or more than system limit: 120 days')) e (s, message);
+select start('broken', '{"t": "0"}') \g /dev/null
+select is((select error ->> 'message' from scylla.workflow_step where workflow = 'broken' and instance = 2 and step = 'limit'),
+          'the timeout "0" cannot be non-positive or more than system limit: 120 days', '[6.5] no time at all is none');
+select throws_ok(format($$select make('none', jsonb_build_array(step('s', '{}', '{"timeout": "%s"}')))$$, t), '22023', null, '[6.5] nor is it, in a definition: ' || t)
+from unnest(array['', '0', '-5', 'soon']) t;
+
 -- ---- what is removed in time -----------------------------------------------------------------------------------------------
 
 update scylla.task_outcome set finished = finished - interval '100 days';

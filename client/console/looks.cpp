@@ -121,9 +121,11 @@ constexpr const char *k_workflows = R"(
         select w.id, w.owner, w.active_version, w.latest_version, w.strategy, w.concurrency, w.modified, w.next_start, w.paused,
                (select json_build_object('instance', r.instance, 'run', r.run, 'status', r.status, 'started', r.started)
                 from scylla.workflow_run r where r.workflow = w.id and r.instance = w.latest_instance order by r.run desc limit 1) as last
-        from scylla.workflow w
-        where $1::text is null or (w.modified, w.id) < (split_part($1, ' ', 1)::timestamptz, split_part($1, ' ', 2))
-        order by w.modified desc, w.id desc limit 100) x)";
+        from scylla.workflow w where w.id = any (array(
+            select id from scylla.workflow
+            where $1::text is null or (modified, id) < (split_part($1, ' ', 1)::timestamptz, split_part($1, ' ', 2))
+            order by modified desc, id desc limit 100))
+        order by w.modified desc, w.id desc) x)";
 
 constexpr const char *k_templates = R"(
     select coalesce(json_agg(t), '[]') from (

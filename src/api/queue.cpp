@@ -72,7 +72,7 @@ SCYLLA_FUNCTION(scylla_drop_queue) {
 
 SCYLLA_FUNCTION(scylla_register_worker) {
     (void)fcinfo;
-    PreventCommandIfReadOnly("scylla.register_worker()");
     PreventCommandDuringRecovery("scylla.register_worker()");
+    PreventCommandIfReadOnly("scylla.register_worker()");
     PG_RETURN_TEXT_P(cstring_to_text(psprintf("registered-" INT64_FORMAT, store::next_worker())));
 }

@@ -214,9 +214,9 @@ Jsonb *make_task(Jsonb *options, const text *queue, Jsonb *spec) {
 
 // The first checks of a call that writes, as in open_for_write().
 void prepare_to_write(const char *call) {
+    PreventCommandDuringRecovery(call); // a standby is read-only, too
     PreventCommandIfReadOnly(call);
     PreventCommandIfParallelMode(call);
-    PreventCommandDuringRecovery(call);
 }
 
 Datum put(const store::ScheduleSettings &settings, bool *is_null) {

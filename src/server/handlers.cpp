@@ -265,8 +265,12 @@ Ended end_call(const Worker &worker, const RunTime &time, ErrorData *error) {
 
 // Calls the handler of the task and, if `more`, leases the next one.
 Ended run(Worker &worker, const Leased &leased, const text *queue, bool more, Leased *next) {
+    // A cancel request since the task was leased waits for the call, so that the task is given back.
+    HOLD_CANCEL_INTERRUPTS();
     const RunTime time = begin_call(worker, leased);
+    RESUME_CANCEL_INTERRUPTS();
     ErrorData *error = attempt_any([&] {
+        CHECK_FOR_INTERRUPTS();
         const Keep keep = complete(worker, leased, call(leased));
         *next = more && keep == Keep::yes ? lease(worker, queue) : Leased{};
         return keep;
@@ -295,7 +299,6 @@ int64 run_tasks(Worker &worker, const text *queue, int64 max_tasks) {
     Leased leased = max_tasks > 0 ? lease(worker, queue) : Leased{};
     worker.transactions.commit();
     while (leased.id != 0) {
-        CHECK_FOR_INTERRUPTS();
         std::swap(worker.memory[0], worker.memory[1]);
         MemoryContextSwitchTo(worker.memory[0]);
         count++;

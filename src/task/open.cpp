@@ -8,9 +8,9 @@ using store::TableId;
 namespace {
 
 void require_writable(const char *call) {
+    PreventCommandDuringRecovery(call); // a standby is read-only, too
     PreventCommandIfReadOnly(call);
     PreventCommandIfParallelMode(call);
-    PreventCommandDuringRecovery(call);
 }
 
 } // namespace

@@ -6,6 +6,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use List::Util qw(uniq);
 use ScyllaTest;
 use Test::More;
 
@@ -221,6 +222,29 @@ eventually($node, q(select status, failures, history -> -1 ->> '_typ' from scyll
 $holder->query_safe('select pg_advisory_unlock(7)');
 sql($node, q(select scylla.resume_queue('q')));
 is(sql($node, q(call scylla.work('q'))), '1', '... and somebody else runs it');
+$worker->quit;
+
+# So does a statement_timeout.
+sub work_for
+{
+	my ($time, $queue) = @_;
+	return sqlstate($node, "set statement_timeout = '$time ms'; call scylla.work('$queue')");
+}
+$holder->query_safe('select pg_advisory_lock(7)');
+sql($node, q(select scylla.submit('q', '["select to_jsonb(pg_advisory_xact_lock(7)::text)"]', rn => 'timed out')));
+is(work_for(3000, 'q'), '57014', 'a statement_timeout ends the call');
+is(sql($node, q(select status, failures, history -> -1 ->> '_typ', (select count(*) from scylla.task_lease), (select count(*) from done d where d.rn = t.rn)
+	from scylla.get_task('timed out') t)), 'ready|0|TaskYield|0|0', '... and gives the task back, without its lease and without what the handler did');
+$holder->query_safe('select pg_advisory_unlock(7)');
+is(sql($node, q(call scylla.work('q'))), '1', '... and somebody else runs it');
+
+# It may come between the commit that leases a task and the call of its handler.
+sql($node, q(create function quick(t scylla.task) returns jsonb language sql as $$select '1'::jsonb$$;
+	select scylla.create_queue('quick', handler => 'quick'); select scylla.submit_bulk('quick', array_fill('1'::jsonb, array[20000]))));
+is(join(' ', sort(uniq(map { work_for($_, 'quick') } 21 .. 80))), '57014', 'sessions are cancelled between many short calls');
+is(sql($node, q(select count(*) filter (where status = 'running'), count(*) filter (where failures > 0), count(*) filter (where status = 'completed') > 100
+	from scylla.task where queue = 'quick')), '0|0|t', '... and each gives back the task that it has just leased');
+sql($node, q(select scylla.drop_queue('quick', true)));
 
 # ---- rights ------------------------------------------------------------------------------------------------------------
 
@@ -268,7 +292,6 @@ sql($node, q(select scylla.submit('odd', '1', rn => 'odd 3', max_attempts => 1);
 is(sql($node, q(select errors -> -1 ->> 'code' from scylla.get_task('odd 3'))), 'sqlstate-42804', '... and so does one of another kind');
 checked($node, 'the tables are sound');
 $holder->quit;
-eval { $worker->quit };
 
 # ---- without preloading ------------------------------------------------------------------------------------------------
 

@@ -81,12 +81,14 @@ my @writes = (
 fails_with($standby, '25006', "select scylla.$_", "a standby refuses $_") for @writes;
 # A worker that waited there would wait for a task that it cannot lease.
 fails_with($standby, '25006', "call scylla.$_", "a standby refuses $_") for q(wait('q', '1 ms')), q(wait_any('{q}', '1 ms')), q(work('handled'));
+my (undef, undef, $error) = $standby->psql('postgres', q(call scylla.work('handled')));
+like($error, qr/cannot execute scylla\.work\(\) during recovery/, '... with an error that says why');
 # The same holds in a read-only transaction, and nothing is left half-done.
 for my $write (@writes)
 {
 	is(sqlstate($primary, "begin read only; select scylla.$write; rollback;"), '25006', "a read-only transaction refuses $write");
 }
-is(sql($standby, q(select count(*) from pg_stat_activity where backend_type in ('scylla monitor', 'scylla worker'))), '0', 'no monitor runs on a standby');
+is(sql($standby, q(select count(*) from pg_stat_activity where backend_type like 'scylla%')), '0', 'no monitor runs on a standby');
 is(sql($standby, q(select status from scylla.get_task('for a handler'))), 'ready', '... and no handler is called');
 is(sql($standby, q(select string_agg(status::text, ' ' order by rn) from scylla.task where rn in ('due', 'expired'))),
 	'waiting running', '... and nothing acts on its tasks');
@@ -101,7 +103,9 @@ is(sql($standby, q(select rn, status from scylla.submit('q', '1', rn => 'promote
 is(sql($standby, q(select rn, attempt from scylla.lease('q', 'w', timeout => '1 h'))), 'promoted|1', 'lease works after promotion');
 is(sql($standby, q(select rn, status from scylla.complete('promoted', 'w'))), 'promoted|completed', 'complete works after promotion');
 is(sql($standby, q(select rn, attempt from scylla.heartbeat('running', 'w2'))), 'running|2', 'leases from before are held after promotion');
-eventually($standby, q(select status from scylla.get_task('for a handler')), 'completed', 'handlers are called after promotion');
+eventually($standby, q(select status, owner like 'scylla-worker-%' from scylla.get_task('for a handler')), 'completed|t', 'handlers are called after promotion');
+eventually($standby, q(select string_agg(distinct backend_type, ', ' order by backend_type) from pg_stat_activity where backend_type like 'scylla%'),
+	'scylla launcher, scylla monitor, scylla worker', '... by a server worker, which a launcher has started');
 checked($standby, 'check() finds nothing after promotion');
 $standby->stop;
 

@@ -119,10 +119,7 @@ std::optional<Reason> describe_callback(int64 id) {
         return std::nullopt;
     // The token is secret: only roles with the owner's rights see it.
     const char *name = rights::owns(owner) ? psprintf("callback %s", token) : "a callback";
-    const bool is_over = expires && *expires <= GetCurrentTimestamp();
-    return Reason{name, std::nullopt, expires,
-                  is_over ? "It has expired without having been resolved or rejected."
-                          : "It has been neither resolved nor rejected."};
+    return Reason{name, std::nullopt, expires, "It has been neither resolved nor rejected."};
 }
 
 bool end_callback(store::Store &store, const text *token, const ConditionEnd &end, TimestampTz now) {

@@ -10,10 +10,13 @@ using store::Store;
 
 namespace {
 
-// A gate that is open to this look: the transaction that decides about the task has not ended, or could not decide.
+// What is decided but not done yet: another transaction that changes the task, or has not ended, was in the way.
 constexpr const char *k_undecided = "A transaction that has not ended decides about this. The monitor, or "
                                     "scylla.maintain(), looks again when it has.";
 constexpr const char *k_timed_out = "The time for it is over: the monitor, or scylla.maintain(), ends the task.";
+constexpr const char *k_failed = "It has failed: the monitor, or scylla.maintain(), ends the task.";
+constexpr const char *k_all_open =
+    "All that the task waited for has come: the monitor, or scylla.maintain(), makes the task ready.";
 
 const char *describe_timeout(store::OnTimeout on_timeout) {
     switch (on_timeout) {
@@ -49,7 +52,9 @@ int64 explain_gates(Store &store, const store::SpecRow &spec, const store::Waiti
             reason.since = waiting.updated;
         if (verdict == Verdict::timed_out)
             reason.detail = k_timed_out;
-        else if (verdict != Verdict::closed)
+        else if (verdict == Verdict::failed)
+            reason.detail = k_failed;
+        else if (verdict == Verdict::in_doubt)
             reason.detail = k_undecided;
         if (gate.limit && verdict == Verdict::closed)
             add_timeout(&reason, *gate.limit);
@@ -108,7 +113,7 @@ void explain_waiting(Store &store, const store::SpecRow &spec, const store::Wait
     else if (spec.not_before && *spec.not_before > now && waiting.carry.attempt == 0)
         explain_time(waiting, *spec.not_before, now, sink);
     else if (closed == 0)
-        put(sink, {"the monitor", waiting.updated, std::nullopt, k_undecided});
+        put(sink, {"the monitor", waiting.updated, std::nullopt, k_all_open});
 }
 
 } // namespace scylla

@@ -149,6 +149,9 @@ is(sql($node, q(select id from scylla.queue where name = 'first'), 'other'), sql
 	'the same queue with the same number in another database');
 my $other = new_waiter($node, 'other');
 begin_wait($waiter, "call scylla.wait('first', '1 h')");
+is( sql($node, q(begin; select from scylla.submit('first', '1', rn => 'just now');
+		select waits_for, detail from scylla.explain_waiting('just now'); rollback;)) =~ s/^(BEGIN|ROLLBACK)\n?//mgr =~ s/\s*\z//r =~ s/\A\s*//r,
+	'a worker|A worker waits for queue "first" and is just being woken.', 'what a ready task waits for whose commit wakes a worker');
 # The server may wake a process for its own purposes, to catch up with news of the catalogs, say. What wakes it wakes it every time.
 for (
 	[ 'a cancel of a running task', q(select scylla.cancel('to cancel%d')) ],

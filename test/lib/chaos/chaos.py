@@ -110,7 +110,7 @@ def leftovers(server, prefix):
     query = """select 'lock: ' || l.mode || ' on ' || coalesce(l.relation::regclass::text, l.locktype) || ' of '
             || coalesce(a.application_name, 'process ' || l.pid, 'a prepared transaction')
         from pg_locks l left join pg_stat_activity a using (pid)
-        where l.pid is distinct from pg_backend_pid() and coalesce(a.backend_type, '') not in ('autovacuum worker', 'scylla monitor', 'scylla worker')
+        where l.pid is distinct from pg_backend_pid() and coalesce(a.backend_type, '') not in ('autovacuum worker', 'scylla monitor', 'scylla worker', 'scylla engine')
         union all select 'client: ' || application_name || ' is still connected' from pg_stat_activity where application_name like %s
         union all select 'monitor: ' || count(*) || ' monitors' from pg_stat_activity where backend_type = 'scylla monitor'
             and datname = current_database() having count(*) <> 1
@@ -123,7 +123,8 @@ def leftovers(server, prefix):
     for [plan] in ask(connection, "select name from scylla.plan where name like 'idle.%' and status = 'building'"):
         ask(connection, "select scylla.cancel_plan(%s)", plan)
     known = names(prefix)
-    ask(connection, "select scylla.drop_trigger(%s)", known["trigger"])
+    for trigger in (known["trigger"], known["run_trigger"]):
+        ask(connection, "select scylla.drop_trigger(%s)", trigger)
     for queue in (f"{prefix}-open", f"{prefix}-limit", f"{prefix}-fair", known["ask"], known["handled"]):
         ask(connection, "select scylla.alter_queue(%s, '{\"retention\": \"0\"}')", queue)
     connection.close()

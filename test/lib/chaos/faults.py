@@ -176,17 +176,20 @@ class Faults:
         if pid := self.some("scylla monitor"):
             self.server.send(pid, signal.SIGKILL)
 
+    def a_server_worker(self):
+        return self.some(self.random.choice(("scylla worker", "scylla engine")))
+
     def terminate_server_worker(self):
-        if pid := self.some("scylla worker"):
+        if pid := self.a_server_worker():
             self.server.send(pid, signal.SIGTERM)
 
     def freeze_server_worker(self):
-        if pid := self.some("scylla worker"):
+        if pid := self.a_server_worker():
             self.server.freeze(pid)
             self.after(self.random.uniform(0.1, 2), lambda: self.server.wake(pid))
 
     def kill_server_worker(self):
-        if pid := self.some("scylla worker"):
+        if pid := self.a_server_worker():
             self.server.send(pid, signal.SIGKILL)
 
     def kill_launcher(self):

@@ -160,7 +160,8 @@ def story():
         row("v", "completed", 1, "w1", [("TaskAssignment", "w1", 1)], result="V"),
     ]
     waits = WaitState([(name, n, send(name, n)["payload"]) for name, n in (("s", 1), ("left", 7), ("right", 7))],
-                      {"yes": ("resolved", "V"), "no": ("rejected", "N")}, [("pool", "slots", 3, 4)], {"h1": ("completed", 1), "h2": ("aborted", 0)})
+                      {"yes": ("resolved", "V"), "no": ("rejected", "N")}, [("pool", "slots", 3, 4)], {"h1": ("completed", 1), "h2": ("aborted", 0)},
+                      runs=[(1, "SUCCEEDED", 7, 7)])
     return ops, State({task["rn"]: task for task in tasks}, {"p": {"status": "completed"}}, waits=waits)
 
 
@@ -295,6 +296,11 @@ falsify("started twice", "a pair of signals has started two tasks", lambda ops, 
     state.tasks.update({"pair/10": {**state.tasks["pair/9"], "rn": "pair/10"}})))
 falsify("ghost set", "signals that do not belong together have started a task", task("pair/9", args=[signal(7, "left"), signal(8, "right")]))
 falsify("ghost set", "a signal that nobody sent has started a task", outcome("left", NO))
+falsify("lost set", "a pair of signals has started no run", waits(lambda seen: seen.runs.clear()))
+falsify("started twice", "a pair of signals has started two runs", waits(lambda seen: seen.runs.append((2, "SUCCEEDED", 7, 7))))
+falsify("ghost set", "signals that do not belong together have started a run", waits(lambda seen: seen.runs.append((2, "SUCCEEDED", 7, 8))))
+falsify("ghost set", "signals that nobody sent have started a run", waits(lambda seen: seen.runs.append((2, "SUCCEEDED", 8, 8))))
+falsify("stuck", "a run that has not ended", waits(lambda seen: seen.runs.__setitem__(0, (1, "IN_PROGRESS", 7, 7))))
 falsify("pool", "more is reserved than there is", waits(lambda seen: seen.pools.__setitem__(0, ("pool", "slots", 5, 4))))
 falsify("pool", "more is in use at a time than there is", at("lease v", 11.2, 11.5))
 falsify("pool", "something is held in the end", waits(lambda seen: seen.reserved.append("u")))

@@ -65,7 +65,9 @@ def look_at_waits(cursor, prefix):
         {rn: (status, notes) for rn, status, notes in
          rows("select rn, status::text, (select count(*) from chaos_note n where n.rn = t.rn) from scylla.task t where queue = %s", known["handled"])},
         [rn for rn, in rows("select rn from scylla.task where queue = %s and status in ('waiting', 'ready', 'running')", known["ask"])],
-        [rn for rn, in rows("select rn from scylla.pool_reservation where pool = %s", known["pool"])])
+        [rn for rn, in rows("select rn from scylla.pool_reservation where pool = %s", known["pool"])],
+        rows("select instance, status, (initiator #>> array['signals', %s, 'params', 'n'])::int, (initiator #>> array['signals', %s, 'params', 'n'])::int "
+             "from scylla.workflow_run where workflow = %s", known["left"], known["right"], known["workflow"]))
 
 
 def unfinished(connection, prefix):
@@ -75,6 +77,8 @@ def unfinished(connection, prefix):
         (select count(*) from scylla.task where (queue like %s or queue in (%s, %s)) and status in ('waiting', 'ready', 'running'))
         + (select count(*) from scylla.plan where name like %s and status in ('building', 'running'))
         + (select count(*) from pg_prepared_xacts where gid like %s)
-        + (select count(*) from scylla.trigger_signal where trigger = %s) + (select count(*) from scylla.signal_unseen)""",
-                    prefix + "-%", known["ask"], known["handled"], prefix + ".%", prefix + ".%", known["trigger"])
+        + (select count(*) from scylla.trigger_signal where trigger in (%s, %s)) + (select count(*) from scylla.signal_unseen)
+        + (select count(*) from scylla.workflow_run where workflow = %s and ended is null)""",
+                    prefix + "-%", known["ask"], known["handled"], prefix + ".%", prefix + ".%", known["trigger"], known["run_trigger"],
+                    known["workflow"])
     return count

@@ -114,12 +114,22 @@ def create_queues(connection, prefix, limit):
     ask(connection, "select scylla.create_queue(%s, handler => 'chaos_handler', default_timeout => '1 s', retry => %s)", known["handled"],
         Json({"initial": "20 ms", "max": "200 ms"}))
     ask(connection, "select scylla.create_pool(%s, %s)", known["pool"], Json(POOL))
-    ask(connection, "select scylla.create_trigger(%s, %s, %s)", known["trigger"],
-        Json([{"signal": known[side], "join": ["n"]} for side in ("left", "right")]),
-        Json({"submit": {"queue": f"{prefix}-open", "spec": STARTED}}))
+    create_triggers(connection, prefix)
     if not ask(connection, "select 1 from pg_roles where rolname = %s", IDLER):
         ask(connection, f"create role {IDLER} login")
     ask(connection, f"grant usage on schema scylla to {IDLER}; grant execute on all functions in schema scylla to {IDLER}")
+
+
+def create_triggers(connection, prefix):
+    """Each pair of signals starts a task, and a run of a workflow."""
+    known = names(prefix)
+    steps = [{"step": {"id": "first", "type": "NoOp", "transition": {"successors": {"second": "true"}}}}, {"step": {"id": "second", "type": "NoOp"}}]
+    ask(connection, "select scylla.create_workflow(%s)", Json({"properties": {"owner": "chaos", "run_strategy": "parallel"},
+                                                               "workflow": {"id": known["workflow"], "steps": steps}}))
+    for trigger, action in ((known["trigger"], {"submit": {"queue": f"{prefix}-open", "spec": STARTED}}),
+                            (known["run_trigger"], {"workflow": known["workflow"]})):
+        ask(connection, "select scylla.create_trigger(%s, %s, %s)", trigger,
+            Json([{"signal": known[side], "join": ["n"]} for side in ("left", "right")]), Json(action))
 
 
 def rules_of(prefix, limit):

@@ -17,6 +17,7 @@ class WaitState:
     handled: dict = field(default_factory=dict)     # rn -> (status, how often its handler has left a note)
     checks: list = field(default_factory=list)      # checks that live
     reserved: list = field(default_factory=list)    # tasks that hold something of a pool
+    runs: list = field(default_factory=list)        # (instance, status, n of the left signal, n of the right one)
 
 
 class WaitRules:
@@ -104,7 +105,7 @@ class WaitRules:
             if any(self.observer.must(op) for op in ops) and token not in self.state.waits.callbacks:
                 self.say("lost", f"callback {token} is not there")
 
-    # ---- triggers: each pair of signals starts one task, with its signals
+    # ---- triggers: each pair of signals starts one task and one run of a workflow, with its signals
 
     def is_started(self, rn):
         return self.trigger is not None and rn.startswith(self.trigger["trigger"] + "/")
@@ -112,18 +113,33 @@ class WaitRules:
     def _sets(self):
         if self.trigger is None:
             return
-        started = defaultdict(list)
+        tasks, runs = defaultdict(list), defaultdict(list)
         for rn, row in self.state.tasks.items():
             if self.is_started(rn):
-                started[self._set_of(rn, row)].append(rn)
-        for n, tasks in started.items():
-            if n is not None and len(tasks) > 1:
-                self.say("started twice", f"the signals {n} have started " + ", ".join(tasks))
-        if self.state.final:
-            both = {n for name, n in self.signals if name == self.trigger["left"]} & {n for name, n in self.signals if name == self.trigger["right"]}
-            for n in sorted(both):
-                if all(any(op.outcome == OK for op, _ in self.signals[self.trigger[side], n]) for side in ("left", "right")) and n not in started:
-                    self.say("lost set", f"the signals {n} have started no task")
+                tasks[self._set_of(rn, row)].append(f"task {rn}")
+        for instance, status, *numbers in self.state.waits.runs:
+            runs[self._set_of_run(instance, *numbers)].append(f"run {instance}")
+            if self.state.final and status != "SUCCEEDED":
+                self.say("stuck", f"run {instance} of the signals {numbers} is {status}")
+        for kind, started in (("task", tasks), ("run", runs)):
+            for n, those in started.items():
+                if n is not None and len(those) > 1:
+                    self.say("started twice", f"the signals {n} have started " + ", ".join(those))
+            for n in self._sent_sets() if self.state.final else ():
+                if n not in started:
+                    self.say("lost set", f"the signals {n} have started no {kind}")
+
+    def _sent_sets(self):
+        """The numbers of which both signals were acknowledged."""
+        left, right = ({n for (name, n), sent in self.signals.items() if name == self.trigger[side] and any(op.outcome == OK for op, _ in sent)}
+                       for side in ("left", "right"))
+        return sorted(left & right)
+
+    def _set_of_run(self, instance, left, right):
+        if left != right or not all(self._payloads(self.trigger[side], left) for side in ("left", "right")):
+            self.say("ghost set", f"run {instance} was started with {left} and {right}")
+            return None
+        return left
 
     def _set_of(self, rn, row):
         args = row["args"] if isinstance(row["args"], list) else []

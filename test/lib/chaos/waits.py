@@ -10,8 +10,8 @@ from clients import Client, Submitter
 
 def names(prefix):
     """What a round has of these."""
-    return {"signal": f"{prefix}.s", "left": f"{prefix}.a", "right": f"{prefix}.b", "trigger": f"{prefix}.pair", "pool": f"{prefix}-pool",
-            "ask": f"ask.{prefix}", "handled": f"handled.{prefix}"}
+    return {"signal": f"{prefix}.s", "left": f"{prefix}.a", "right": f"{prefix}.b", "trigger": f"{prefix}.pair", "run_trigger": f"{prefix}.run",
+            "workflow": f"{prefix}.started", "pool": f"{prefix}-pool", "ask": f"ask.{prefix}", "handled": f"handled.{prefix}"}
 
 
 def number():
@@ -127,7 +127,8 @@ class CalmSender(Sender):
         for n, in self.session.query("select distinct (match ->> 'n')::int from scylla.condition where kind = 'signal' and name = %s",
                                      known["signal"]):
             self.send(known["signal"], n)
-        for name, n in self.session.query("select signal, (params ->> 'n')::int from scylla.trigger_signal where trigger = %s", known["trigger"]):
+        for name, n in self.session.query("select distinct signal, (params ->> 'n')::int from scylla.trigger_signal where trigger in (%s, %s)",
+                                          known["trigger"], known["run_trigger"]):
             self.send(known["right" if name == known["left"] else "left"], n)
         for token, in self.session.query("select name from scylla.condition where kind = 'callback' and status = 'waiting' and waiters > 0 "
                                          "and name like %s", self.prefix + ".%"):

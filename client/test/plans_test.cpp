@@ -125,6 +125,25 @@ TEST_F(Calls, Triggers) {
     thrown<not_found>([&] { c.pause_trigger(name); });
 }
 
+TEST_F(Calls, TriggersOfWorkflows) {
+    const std::string signal = unique("signal");
+    const std::string name = unique("trigger");
+    const json signals{"[{\"signal\": " + json::string(signal).text() + "}]"};
+    c.create_workflow(json{R"({"properties": {"owner": "ada"}, "workflow": {"id": "calls_triggered",
+        "params": {"day": {"type": "LONG", "value": 0}}, "steps": [{"step": {"id": "s", "type": "NoOp"}}]}})"});
+    const json day = json::string("params.getFromSignal('" + signal + "', 'day')");
+    c.create_trigger(name, signals,
+                     json{R"({"workflow": "calls_triggered", "params": {"day": {"type": "LONG", "expression": )" +
+                          day.text() + "}}}"});
+    thrown<invalid_argument>([&] { c.create_trigger(unique("trigger"), signals, json{R"({"workflow": 1})"}); });
+    c.send_signal(signal, json{R"({"day": 3})"});
+    EXPECT_TRUE(eventually([&] {
+        return ask(connection, "select string_agg(instance || ' ' || status || ' ' || (params ->> 'day'), ', ') "
+                               "from scylla.workflow_run where workflow = 'calls_triggered'") == "1 SUCCEEDED 3";
+    }));
+    c.drop_trigger(name);
+}
+
 TEST_F(Calls, Jobs) {
     const job_name report{unique("report \"'")};
     const job_name weather{unique("weather")};

@@ -79,6 +79,7 @@ CALLS = [
     ("revoke_signal", "select scylla.revoke_signal('signal @', 'guest', 'wait')"),
     ("set_signal_owner", "select scylla.set_signal_owner('signal @', 'guest')"),
     ("create_trigger", """select scylla.create_trigger('new @', '[{"signal": "signal @"}]', '{"submit": {"queue": "q @", "spec": 1}}')"""),
+    ("create_trigger, workflow", """select scylla.create_trigger('new @', '[{"signal": "signal @"}]', '{"workflow": "flow_@"}')"""),
     ("pause_trigger", "select scylla.pause_trigger('trigger @')"),
     ("resume_trigger", "select scylla.resume_trigger('trigger @')"),
     ("clear_trigger", "select scylla.clear_trigger('trigger @')"),

@@ -87,23 +87,22 @@ answer_checks() { # TASKS
 
 # CPU of the server and WAL while nothing happens.
 idle_waiters() { # TASKS
-  local lsn
   wait_for_signals "$1" n
-  sql conditions -c checkpoint
-  lsn=$(sql conditions -c 'select pg_current_wal_insert_lsn()')
   idle_server conditions "idle, percent of a CPU" "$1"
-  figure "idle, bytes of WAL" "$1" "$(sql conditions -c "select pg_current_wal_insert_lsn() - '$lsn'")"
+  figure "idle, bytes of WAL" "$1" "$idle_wal"
 }
 
 # What the server's processes use while so many tasks wait and nothing happens. Monitors of other databases may still be removing what
-# was measured before: they do not count.
+# was measured before: they do not count. Sets idle_wal to the bytes of WAL that were written meanwhile.
 idle_server() { # DATABASE LABEL TASKS
-  local before
+  local before lsn
   sql "$1" -c 'alter system set autovacuum = off' -c 'select pg_reload_conf()' -c checkpoint >/dev/null
   sleep 3
+  lsn=$(sql "$1" -c 'select pg_current_wal_insert_lsn()')
   before=$(processes_cpu "$1")
   sleep "$steady_seconds"
   figure "$2" "$3" "$(awk -v ms=$(($(processes_cpu "$1") - before)) -v s="$steady_seconds" 'BEGIN {printf "%.3f", ms / 10 / s}')"
+  idle_wal=$(sql "$1" -c "select pg_current_wal_insert_lsn() - '$lsn'")
   sql "$1" -c 'alter system reset autovacuum' -c 'select pg_reload_conf()' >/dev/null
 }
 

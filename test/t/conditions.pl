@@ -83,6 +83,20 @@ my ($buffers) = $plan =~ /shared hit=(\d+)/;
 cmp_ok($buffers, '<', 1000, "a signal that opens one of 5,000 conditions on its name looks at few pages ($buffers)");
 is(sql($node, q(select count(*) filter (where status = 'ready') from scylla.task where queue = 'many')), '1', 'and opens that one');
 
+# Nothing is written while nothing happens, however often the monitor looks.
+sql($node, q(alter system set autovacuum = off; alter system set scylla.monitor_interval = '20 ms'));
+sql($node, 'vacuum analyze; checkpoint');
+$node->reload;
+my $look = sub {
+	my $rounds = sql($node, 'select rounds from scylla.stat_monitor');
+	eventually($node, "select rounds > $rounds + 50 from scylla.stat_monitor", 't', 'the monitor looks');
+	return sql($node, 'select pg_current_wal_insert_lsn()');
+};
+my $lsn = $look->();
+cmp_ok(sql($node, "select pg_wal_lsn_diff('" . $look->() . "', '$lsn')"), '<', 500, 'and writes nothing while 4,999 tasks wait');
+sql($node, q(alter system reset autovacuum; alter system reset scylla.monitor_interval));
+$node->reload;
+
 # Waiting looks at few of the signals that were sent, by a plan that was made while there were hardly any.
 my $bare = new_node('bare', settings => 'autovacuum = off');
 sql($bare, 'create extension scylla');

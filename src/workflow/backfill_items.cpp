@@ -16,7 +16,7 @@ namespace {
 enum class Format : std::uint8_t { date, dateint, timestamp, millis };
 constexpr std::array<std::string_view, 4> k_formats = {"date", "dateint", "timestamp", "millis"};
 
-// The members of a range. Null: not given.
+// The members of a range. Null: not given, or given as null.
 struct Range {
     const char *name; // of the parameter
     JsonbValue *from = nullptr;
@@ -41,7 +41,7 @@ Range read_range(const char *name, JsonbContainer *object) {
         JsonbValue **const places[] = {&range.from, &range.to, &range.step, &range.format, &range.timezone};
         for (std::size_t i = 0; i < k_members.size(); i++)
             if (k_members[i] == member) {
-                *places[i] = copy(value);
+                *places[i] = value->type == jbvNull ? nullptr : copy(value);
                 return;
             }
         error::bad_argument(range.argument(member), json::show(value),

@@ -18,7 +18,8 @@ std::span<Jsonb *const> active_triggers(const text *workflow, TriggerKind kind) 
         .add(cstring_to_text(by_time ? "time_trigger_disabled" : "signal_trigger_disabled"));
     return store::select<Jsonb *>(
         &active_statement,
-        "select distinct t.trigger from scylla.workflow_head h join scylla.workflow_text v "
+        "select distinct pg_catalog.jsonb_strip_nulls(t.trigger) from scylla.workflow_head h join scylla.workflow_text "
+        "v "
         "on v.workflow operator(pg_catalog.=) h.id and v.version operator(pg_catalog.=) h.active_version "
         "cross join lateral pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(v.definition "
         "operator(pg_catalog.->) $2) operator(pg_catalog.=) 'array' "

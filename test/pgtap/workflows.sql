@@ -27,6 +27,11 @@ from (values ('[]', '', 'must be an object'), ('5', '', 'must be an object'), ('
               'workflow.time_triggers[0].timezone', 'there is no time zone "Mars/Base"'),
              ('{"workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}], "params": {"a": {"type": "LONG", "expression": "b"}, "b": {"type": "LONG", "expression": "a"}}}}',
               'workflow.params.a', 'parameters refer to each other in a circle: a, b, a'),
+             ('{"workflow": null}', '', 'has no "workflow"'),
+             ('{"workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}], "time_triggers": [{"type": "INTERVAL", "interval": null}]}}',
+              'workflow.time_triggers[0]', 'has no "interval"'),
+             ('{"workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}], "params": {"p": {"type": "LONG", "value": null}}}}',
+              'workflow.params.p', 'has neither "value" nor "expression"'),
              (repeat('[', 200) || repeat(']', 200), '', 'is nested too deeply'),
              ('{"n": 1e1000}', '', 'has a number that is out of range')) v (definition, place, problem);
 select is((select count(*) from scylla.validate_workflow(pg_temp.workflow(', "params": {' ||

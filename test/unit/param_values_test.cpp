@@ -37,6 +37,8 @@ TEST(Params_4_1, ValueOrExpression) {
     EXPECT_EQ(problems_of(R"({"x": {"type": "LONG", "value": 1, "expression": "1"}})"),
               R"(x: has both "value" and "expression")");
     EXPECT_EQ(problems_of(R"({"x": {"type": "LONG"}})"), R"(x: has neither "value" nor "expression")");
+    EXPECT_EQ(values_of(R"({"x": {"type": "LONG", "value": null, "expression": "1 + 1"}})"), R"({"x":2})");
+    EXPECT_EQ(problems_of(R"({"x": {"type": "LONG", "value": null}})"), R"(x: has neither "value" nor "expression")");
     EXPECT_EQ(problems_of(R"({"x": {"type": "LONG", "internal_mode": "required"}})"), "");
 }
 

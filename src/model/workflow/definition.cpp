@@ -108,14 +108,9 @@ void check_properties(const Reader &reader, const Object &properties, std::initi
     reader.tags(properties);
 }
 
-bool has(const Object &object, std::string_view name) noexcept {
-    const Value *found = object.map.find(name);
-    return found != nullptr && !found->is_null();
-}
-
 // A change cannot set and reset the same property.
 void check_once(const Reader &reader, const Object &change, std::string_view set, std::string_view other) {
-    if (has(change, set) && has(change, other))
+    if (reader.has(change, set) && reader.has(change, other))
         reader.problem(change.where.member(other), "cannot be there together with " + quoted(set));
 }
 
@@ -276,7 +271,7 @@ void check_document(const Reader &reader, const Value &json, TemplatesAtHand &te
     const sel::Map *workflow = reader.object(object, "workflow");
     if (workflow != nullptr)
         check_workflow(reader, {*workflow, root.member("workflow")}, properties, templates);
-    else if (document->find("workflow") == nullptr)
+    else if (!reader.has(object, "workflow"))
         reader.problem(root, R"(has no "workflow")");
 }
 

@@ -87,7 +87,7 @@ private:
 
     // The value or the expression. Only parameters that the system writes may have neither.
     void read_content(const sel::Map &object, const Where &where, Param &param) {
-        const Value *value = object.find("value");
+        const Value *value = find_member(object, "value");
         const Value *expression = find_member(object, "expression");
         if (value != nullptr && expression != nullptr)
             return problems_.add(where, R"(has both "value" and "expression")");

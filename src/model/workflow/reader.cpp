@@ -128,7 +128,7 @@ std::optional<std::string_view> Reader::text(const Object &of, std::string_view 
 }
 
 std::optional<std::string_view> Reader::require_text(const Object &of, std::string_view name) const {
-    if (find(of, name) == nullptr)
+    if (!has(of, name))
         problem(of.where, "has no " + quoted(name));
     return text(of, name);
 }

@@ -41,7 +41,8 @@ public:
     Problems &problems() const noexcept { return problems_; }
     void problem(const Where &where, std::string what) const { problems_.add(where, std::move(what)); }
 
-    // Each of these accepts a member that is missing or null.
+    // A member that is null is not there, here and in each of these.
+    bool has(const Object &of, std::string_view name) const { return find(of, name) != nullptr; }
     const sel::Map *object(const Object &of, std::string_view name) const;
     const sel::Array *array(const Object &of, std::string_view name) const;
     std::optional<std::string_view> text(const Object &of, std::string_view name, std::int64_t most = k_max_text) const;

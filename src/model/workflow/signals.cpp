@@ -54,7 +54,7 @@ void check_time_trigger(const Reader &reader, const Object &trigger) {
     } else if (type == 2) {
         constexpr std::int64_t k_least = 120;
         reader.refuse_others(trigger, {"type", "interval", "timezone", "fuzzy_max_delay"});
-        if (trigger.map.find("interval") == nullptr)
+        if (!reader.has(trigger, "interval"))
             reader.problem(trigger.where, R"(has no "interval")");
         check_trigger_duration(reader, trigger, "interval", k_least);
     }

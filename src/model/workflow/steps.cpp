@@ -257,7 +257,7 @@ private:
     void check_statement(const Object &step, std::string_view type) const {
         if (is_sql(type))
             reader_.require_text(step, "sql");
-        else if (step.map.find("sql") != nullptr)
+        else if (reader_.has(step, "sql"))
             reader_.problem(step.where.member("sql"), "only steps of type Sql have it");
     }
 

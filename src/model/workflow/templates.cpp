@@ -76,8 +76,8 @@ void check_definition_of(const Reader &reader, const Object &definition) {
         check_id(reader, *job_type, definition.where.member("job_type"), Named::job_template);
     if (const auto version = reader.text(definition, "version"))
         check_id(reader, *version, definition.where.member("version"), Named::job_template);
-    const bool has_other = definition.map.find("step_type") != nullptr;
-    if (has_other && definition.map.find("type") != nullptr)
+    const bool has_other = reader.has(definition, "step_type");
+    if (has_other && reader.has(definition, "type"))
         reader.problem(definition.where, R"(has both "type" and "step_type")");
     const auto type = reader.require_text(definition, has_other ? "step_type" : "type");
     if (type && type->empty())

@@ -3,6 +3,7 @@
 #include "pg/memory.h"
 #include "pool/room.h"
 #include "shmem/pending.h"
+#include "store/locks.h"
 
 namespace scylla {
 
@@ -78,7 +79,7 @@ void reserve_at_once(Store &store, std::span<Newcomer> tasks) {
     // Opened before the lock of the passes is taken, as in a pass.
     for (const store::TableId table : {store::TableId::line, store::TableId::reservation})
         (void)store[table];
-    const LOCKTAG tag = lock_of_passes(store);
+    const LOCKTAG tag = passes_lock_tag(store);
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
     CommandCounterIncrement();
     refresh(store);

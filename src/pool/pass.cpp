@@ -8,6 +8,7 @@
 #include "pool/at_once.h"
 #include "pool/room.h"
 #include "shmem/pending.h"
+#include "store/locks.h"
 #include "task/duty.h"
 #include "task/gates.h"
 #include "task/line.h"
@@ -320,7 +321,7 @@ PassResult run_pass(Store &store, const PassRequest &request) {
     (void)read_pools(std::span<const int64>{});
     (void)read_pools(std::span<const std::string_view>{});
     MemoryContextSwitchTo(caller);
-    const LOCKTAG tag = lock_of_passes(store);
+    const LOCKTAG tag = passes_lock_tag(store);
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
     CommandCounterIncrement();
     refresh(store);

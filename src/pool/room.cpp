@@ -7,7 +7,6 @@ namespace scylla {
 
 using store::Sight;
 using store::Store;
-using store::TableId;
 
 namespace {
 
@@ -67,12 +66,6 @@ std::span<const ResourceAmount> amounts_in(const KnownShape &shape, std::size_t 
 }
 
 } // namespace
-
-LOCKTAG lock_of_passes(Store &store) {
-    LOCKTAG tag;
-    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[TableId::line].rel), 0, 0);
-    return tag;
-}
 
 const PoolRow &row_of(const Room &room, std::size_t pool) { return room.rows[pool - 1]; }
 

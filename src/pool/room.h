@@ -31,9 +31,6 @@ struct Room {
     Growing<model::End> ends;
 };
 
-// The lock of the passes, until the end of the call.
-LOCKTAG lock_of_passes(store::Store &store);
-
 Room begin_room(TimestampTz now);
 // With all their capacities free.
 void add_pools(Room &room, std::span<const PoolRow> rows);

@@ -6,6 +6,7 @@
 #include "shmem/gaps.h"
 #include "shmem/key_notes.h"
 #include "shmem/pending.h"
+#include "store/locks.h"
 #include "store/upsert.h"
 #include "task/events.h"
 #include "task/duty.h"
@@ -150,8 +151,7 @@ Watch &watch_over(const store::QueueRow &queue) {
 void begin_watches(Store &store, std::span<const store::QueueRow> queues) {
     if (queues.empty())
         return;
-    LOCKTAG tag;
-    SET_LOCKTAG_RELATION(tag, MyDatabaseId, RelationGetRelid(store[TableId::spec].rel));
+    const LOCKTAG tag = writers_lock_tag(store);
     int count = 0;
     const VirtualTransactionId *verbs = GetLockConflicts(&tag, ShareRowExclusiveLock, &count);
     const auto ids = allocate<int32>(queues.size());

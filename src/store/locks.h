@@ -1,5 +1,6 @@
-// The heavyweight locks of a queue, of a pool, and of workflows. Each of a queue is an object lock on the queue: class
-// scylla.queue, object the queue's number, sub-object one of the numbers below. No two purposes share a number.
+// The heavyweight locks that calls take in addition to those of statements: all of them, so that no two purposes share
+// a number. Each of a queue is an object lock on the queue: class scylla.queue, object the queue's number, sub-object
+// one of the numbers below.
 #pragma once
 
 #include "store/rows.h"
@@ -60,6 +61,31 @@ inline LOCKTAG runs_lock_tag() {
 inline LOCKTAG templates_lock_tag(uint32 job_type) {
     LOCKTAG tag;
     SET_LOCKTAG_OBJECT(tag, MyDatabaseId, store::identity(), job_type, 0xfffe);
+    return tag;
+}
+
+// Guards the placement of tasks in pools. A pass, and a call that submits tasks that are placed at once, hold it in
+// ExclusiveLock until they have written their reservations.
+inline LOCKTAG passes_lock_tag(store::Store &store) {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[store::TableId::line].rel), 0, 0);
+    return tag;
+}
+
+// Shows that the process that runs a task by its handler lives (task/called.h): by the lower half of the task's id and
+// of its attempt. Runs that share a lock would have to be at it at the same time, 4 billion tasks apart; then the lease
+// of one ends late.
+inline LOCKTAG call_lock_tag(store::Store &store, int64 task, int32 attempt) {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[store::TableId::lease].rel), static_cast<Oid>(task),
+                       static_cast<uint16>(attempt));
+    return tag;
+}
+
+// The table lock that every call that writes tasks holds until its transaction ends. It is only looked at.
+inline LOCKTAG writers_lock_tag(store::Store &store) {
+    LOCKTAG tag;
+    SET_LOCKTAG_RELATION(tag, MyDatabaseId, RelationGetRelid(store[store::TableId::spec].rel));
     return tag;
 }
 

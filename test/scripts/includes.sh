@@ -78,4 +78,8 @@ none "only src/api sees the calls of SQL functions" \
   "$(cd "$checkout/src" && grep -Erl --include='*.cpp' --include='*.h' '\bFunctionCallInfo\b|\bfcinfo\b|\bSCYLLA_FUNCTION\(' . |
        sed 's|^\./||' | grep -Ev '^(api/|pg/prelude\.h$)' | sort || true)"
 
+none "every heavyweight lock is in src/store/locks.h" \
+  "$(cd "$checkout/src" && grep -Er --include='*.cpp' --include='*.h' '\bSET_LOCKTAG_' . | sed 's|^\./||' |
+       grep -v '^store/locks\.h:' | sort || true)"
+
 echo "1..$number"

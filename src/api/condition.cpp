@@ -31,6 +31,18 @@ SignalPrivilege get_signal_privilege(FunctionCallInfo fcinfo, int n) {
     error::bad_argument("privilege", error::quote(value), "It must be \"send\", \"wait\" or \"admin\".");
 }
 
+using ChangeGrant = void (*)(const text *name, const text *role, SignalPrivilege privilege);
+
+Datum change_grant(FunctionCallInfo fcinfo, ChangeGrant change, const char *call) {
+    const text *name = args::name("name", args::get_text(fcinfo, 0));
+    const text *role = args::name("role", args::get_text(fcinfo, 1));
+    const SignalPrivilege privilege = get_signal_privilege(fcinfo, 2);
+    store::Store store = open_for_settings(call);
+    change(name, role, privilege);
+    close(store);
+    PG_RETURN_VOID();
+}
+
 } // namespace
 } // namespace scylla
 
@@ -74,25 +86,11 @@ SCYLLA_FUNCTION(scylla_send_signal) {
 }
 
 SCYLLA_FUNCTION(scylla_grant_signal) {
-    using namespace scylla;
-    const text *name = args::name("name", args::get_text(fcinfo, 0));
-    const text *role = args::name("role", args::get_text(fcinfo, 1));
-    const SignalPrivilege privilege = get_signal_privilege(fcinfo, 2);
-    store::Store store = open_for_settings("scylla.grant_signal()");
-    grant_signal(name, role, privilege);
-    close(store);
-    PG_RETURN_VOID();
+    return scylla::change_grant(fcinfo, scylla::grant_signal, "scylla.grant_signal()");
 }
 
 SCYLLA_FUNCTION(scylla_revoke_signal) {
-    using namespace scylla;
-    const text *name = args::name("name", args::get_text(fcinfo, 0));
-    const text *role = args::name("role", args::get_text(fcinfo, 1));
-    const SignalPrivilege privilege = get_signal_privilege(fcinfo, 2);
-    store::Store store = open_for_settings("scylla.revoke_signal()");
-    revoke_signal(name, role, privilege);
-    close(store);
-    PG_RETURN_VOID();
+    return scylla::change_grant(fcinfo, scylla::revoke_signal, "scylla.revoke_signal()");
 }
 
 SCYLLA_FUNCTION(scylla_set_signal_owner) {

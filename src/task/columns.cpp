@@ -114,7 +114,7 @@ TaskColumns null_columns(TupleDesc row_type) {
 }
 
 // What every task has.
-void put_task(const Row &row, Store &store, const Task &task) {
+void put_common(const Row &row, Store &store, const Task &task) {
     row.set_pointer(rn, task.spec.rn);
     if (const auto &its_queue = queue_of(store, task.spec.queue).row)
         row.set_pointer(queue, its_queue->name);
@@ -168,7 +168,7 @@ void put_memo(const Row &row, const std::optional<store::MemoRow> &memo, Show sh
 TaskColumns task_columns(Store &store, const Task &task, Show show, TupleDesc row_type) {
     TaskColumns columns = null_columns(row_type);
     const Row row{columns};
-    put_task(row, store, task);
+    put_common(row, store, task);
     put_runs(row, task);
     if (show == Show::all)
         put_specification(row, store, task);

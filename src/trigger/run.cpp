@@ -56,13 +56,11 @@ struct Interest {
 
 Interest read_interest(uint64 row) {
     Columns columns(row);
-    Interest interest{};
-    interest.trigger = columns.next_int64();
-    interest.input = columns.next_int32();
-    interest.match = columns.next_jsonb();
-    interest.joined_by = columns.next_array();
-    interest.owner = columns.next_string();
-    return interest;
+    return {.trigger = columns.next_int64(),
+            .input = columns.next_int32(),
+            .match = columns.next_jsonb(),
+            .joined_by = columns.next_array(),
+            .owner = columns.next_string()};
 }
 
 // The values by which a signal joins. Null: one is missing, so the signal joins nothing.
@@ -184,14 +182,12 @@ std::optional<HeldTrigger> hold(int64 id) {
         "where id operator(pg_catalog.=) $1 and not paused for no key update skip locked",
         parameters, SPI_OK_SELECT, [](uint64 row) {
             Columns columns(row);
-            HeldTrigger trigger{};
-            trigger.id = columns.next_int64();
-            trigger.owner = columns.next_string();
-            trigger.name = columns.next_text();
-            trigger.action = columns.next_jsonb();
-            trigger.condition = columns.next_varlena();
-            trigger.inputs = columns.next_int32();
-            return trigger;
+            return HeldTrigger{.id = columns.next_int64(),
+                               .owner = columns.next_string(),
+                               .name = columns.next_text(),
+                               .action = columns.next_jsonb(),
+                               .condition = columns.next_varlena(),
+                               .inputs = columns.next_int32()};
         });
     return held.empty() ? std::nullopt : std::optional(held[0]);
 }

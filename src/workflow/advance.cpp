@@ -16,6 +16,7 @@
 #include "workflow/permits.h"
 #include "workflow/run_limits.h"
 #include "workflow/server_world.h"
+#include "workflow/step_arrays.h"
 #include "workflow/templates.h"
 #include "workflow/texts.h"
 #include "workflow/turns.h"
@@ -220,19 +221,14 @@ bool is_changed(const Turn &turn, const Event &event) {
 
 // Times that have come and of which the turns have made nothing: they must not come again.
 void pass_times(std::span<const Followed> turns) {
-    store::ArrayColumn scopes(INT8OID);
-    store::ArrayColumn steps(TEXTOID);
+    StepArrays passed; // without a step: the run itself
     for (const Followed &each : turns)
         for (const Event &event : each.root->events.all())
-            if (event.kind == EventKind::due && !is_changed(*each.turn, event)) {
-                scopes.add(event.scope);
-                steps.add(event.step); // null: the run itself
-            }
-    if (scopes.size() == 0)
+            if (event.kind == EventKind::due && !is_changed(*each.turn, event))
+                passed.add(event.scope, event.step);
+    if (passed.empty())
         return;
-    Parameters parameters;
-    scopes.give_to(parameters);
-    steps.give_to(parameters);
+    Parameters parameters = passed.as_parameters();
     store::change(
         &passed_statement,
         "with passed as (select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) p (scope, step)), "

@@ -59,16 +59,14 @@ struct State {
 
 State read_state(uint64 row) {
     Columns columns(row);
-    State state{};
-    state.id = columns.next_int64();
-    state.workflow = columns.next_text();
-    state.version = columns.next_int32();
-    state.concurrency = columns.next_int32();
-    state.yields = columns.next_bool();
-    state.paused = columns.next_bool();
-    state.ended = columns.next_bool();
-    state.role = columns.next_string();
-    return state;
+    return {.id = columns.next_int64(),
+            .workflow = columns.next_text(),
+            .version = columns.next_int32(),
+            .concurrency = columns.next_int32(),
+            .yields = columns.next_bool(),
+            .paused = columns.next_bool(),
+            .ended = columns.next_bool(),
+            .role = columns.next_string()};
 }
 
 std::optional<State> find_state(SPIPlanPtr *plan, const char *sql, int64 id) {

@@ -10,6 +10,7 @@
 #include "task/release.h"
 #include "workflow/events.h"
 #include "workflow/permits.h"
+#include "workflow/step_arrays.h"
 #include "workflow/texts.h"
 #include "workflow/times.h"
 #include "workflow/written.h"
@@ -92,19 +93,14 @@ void begin_reserved(std::span<const NewlySubmitted> tasks, TimestampTz now) {
 // ---- rows ----------------------------------------------------------------------------------------------------------
 
 void keep_attempts(std::span<const Written> all) {
-    ArrayColumn scopes(INT8OID);
-    ArrayColumn steps(TEXTOID);
+    StepArrays steps;
     for (const Written &each : all)
         for (const StepChange &change : each.turn->steps)
-            if (change.new_attempt) {
-                scopes.add(change.scope);
-                steps.add(change.step.id);
-            }
-    if (scopes.size() == 0)
+            if (change.new_attempt)
+                steps.add(change.scope, change.step.id);
+    if (steps.empty())
         return;
-    Parameters parameters;
-    scopes.give_to(parameters);
-    steps.give_to(parameters);
+    Parameters parameters = steps.as_parameters();
     store::change(
         &attempts_statement,
         "insert into scylla.workflow_attempt "
@@ -119,20 +115,14 @@ void keep_attempts(std::span<const Written> all) {
 
 // Forgets the iterations of loops that begin again, with all iterations inside of them.
 void forget_iterations(std::span<const Written> all) {
-    ArrayColumn scopes(INT8OID);
-    ArrayColumn steps(TEXTOID);
+    StepArrays loops;
     for (const Written &each : all)
-        for (const Forgotten &loop : each.turn->forgotten) {
-            if (loop.scope < 0) // a new one
-                continue;
-            scopes.add(loop.scope);
-            steps.add(loop.step);
-        }
-    if (scopes.size() == 0)
+        for (const Forgotten &loop : each.turn->forgotten)
+            if (loop.scope >= 0) // not a new one
+                loops.add(loop.scope, loop.step);
+    if (loops.empty())
         return;
-    Parameters parameters;
-    scopes.give_to(parameters);
-    steps.give_to(parameters);
+    Parameters parameters = loops.as_parameters();
     store::change(
         &forgotten_statement,
         "with recursive inside as (select i.id from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) c (scope, "

@@ -7,7 +7,7 @@
 #include "shmem/key_notes.h"
 #include "shmem/pending.h"
 #include "store/locks.h"
-#include "store/upsert.h"
+#include "store/queue_changes.h"
 #include "task/events.h"
 #include "task/duty.h"
 #include "task/open.h"

@@ -5,7 +5,7 @@
 #include "pg/text_table.h"
 #include "shmem/rates.h"
 #include "shmem/waiters.h"
-#include "store/upsert.h"
+#include "store/bucket_rows.h"
 #include "task/rules.h"
 #include "pg/json.h"
 #include "queue/limits.h"

@@ -9,7 +9,7 @@
 #include "queue/rate.h"
 #include "shmem/pending.h"
 #include "store/dropped.h"
-#include "store/upsert.h"
+#include "store/queue_changes.h"
 #include "task/events.h"
 #include "task/retry.h"
 #include "task/rights.h"

@@ -2,7 +2,7 @@
 
 #include "pg/error.h"
 #include "pg/text.h"
-#include "store/upsert.h"
+#include "store/queue_changes.h"
 
 namespace scylla::rights {
 

@@ -7,6 +7,7 @@
 #include "pg/text.h"
 #include "shmem/pending.h"
 #include "store/plans.h"
+#include "store/queue_changes.h"
 #include "store/upsert.h"
 #include "task/dropped.h"
 #include "task/admission.h"

@@ -44,28 +44,113 @@ queue_changes &queue_changes::retry(const std::optional<retry_policy> &value) {
 }
 json queue_changes::to_json() const { return m_text.empty() ? "{}" : m_text + '}'; }
 
+namespace {
+
+// ---- settings ------------------------------------------------------------------------------------------------------
+
+param given(const std::optional<duration> &value, const char * /*name*/) { return text(value); }
+param given(const std::optional<int> &value, const char * /*name*/) { return text(value); }
+param given(const std::optional<json> &value, const char *name) { return text(value, name); }
+param given(const std::optional<std::string> &value, const char *name) { return text(value, name); }
+param given(const std::optional<retry_policy> &value, const char * /*name*/) {
+    return value ? param{to_json(*value)} : std::nullopt;
+}
+param given(double value, const char * /*name*/) { return from_double(value); }
+param given(bool value, const char * /*name*/) { return value ? "t" : "f"; }
+
+// A value as the server shows it; none: null.
+using shown = std::optional<std::string_view>;
+void take(std::optional<duration> &into, shown value) {
+    into = value ? std::optional{duration{to_int64(*value)}} : std::nullopt;
+}
+void take(std::optional<int> &into, shown value) { into = value ? std::optional{to_int(*value)} : std::nullopt; }
+void take(std::optional<json> &into, shown value) { into = value ? std::optional{json{*value}} : std::nullopt; }
+void take(std::optional<std::string> &into, shown value) {
+    into = value ? std::optional{std::string{*value}} : std::nullopt;
+}
+void take(double &into, shown value) { into = to_double(*value); }
+void take(bool &into, shown value) { into = value == "t"; }
+
+struct queue_setting {
+    const char *name;
+    const char *type; // in SQL
+    param (*give)(const queue_options &options, const char *name);
+    void (*take)(queue_info &info, shown value);
+};
+
+template <auto option, auto info> constexpr queue_setting entry(const char *name, const char *type) {
+    return {name, type,
+            [](const queue_options &options, const char *argument) { return given(options.*option, argument); },
+            [](queue_info &queue, shown value) { take(queue.*info, value); }};
+}
+
+// All of them, in the order of the arguments of scylla.create_queue().
+constexpr queue_setting k_settings[] = {
+    entry<&queue_options::default_timeout, &queue_info::default_timeout>("default_timeout", "interval"),
+    entry<&queue_options::retention, &queue_info::retention>("retention", "interval"),
+    entry<&queue_options::aging, &queue_info::aging>("aging", "float8"),
+    entry<&queue_options::max_attempts, &queue_info::max_attempts>("max_attempts", "int"),
+    entry<&queue_options::retry, &queue_info::retry>("retry", "jsonb"),
+    entry<&queue_options::retention_completed, &queue_info::retention_completed>("retention_completed", "interval"),
+    entry<&queue_options::retention_aborted, &queue_info::retention_aborted>("retention_aborted", "interval"),
+    entry<&queue_options::retention_cancelled, &queue_info::retention_cancelled>("retention_cancelled", "interval"),
+    entry<&queue_options::paused, &queue_info::paused>("paused", "boolean"),
+    entry<&queue_options::max_running, &queue_info::max_running>("max_running", "int"),
+    entry<&queue_options::events, &queue_info::events>("events", "boolean"),
+    entry<&queue_options::notify, &queue_info::notify>("notify", "boolean"),
+    entry<&queue_options::max_running_per_key, &queue_info::max_running_per_key>("max_running_per_key", "int"),
+    entry<&queue_options::max_depth, &queue_info::max_depth>("max_depth", "int"),
+    {"on_full", "text",
+     [](const queue_options &options, const char *) { return param{options.shed ? "shed" : "error"}; },
+     [](queue_info &queue, shown value) { queue.shed = value == "shed"; }},
+    entry<&queue_options::key_weights, &queue_info::key_weights>("key_weights", "jsonb"),
+    entry<&queue_options::rate, &queue_info::rate>("rate", "jsonb"),
+    entry<&queue_options::rate_per_key, &queue_info::rate_per_key>("rate_per_key", "jsonb"),
+    entry<&queue_options::handler, &queue_info::handler>("handler", "text"),
+    entry<&queue_options::run_timeout, &queue_info::run_timeout>("run_timeout", "interval"),
+};
+
+std::string text_to_create() {
+    std::string text{"select scylla.create_queue($1"};
+    int place = 1;
+    for (const queue_setting &each : k_settings)
+        text += std::string{", "} + each.name + " => $" + std::to_string(++place) + "::" + each.type;
+    return text + ')';
+}
+
+// Times are read as microseconds, so that neither DateStyle nor TimeZone matters.
+std::string microseconds(const std::string &column) { return "(extract(epoch from " + column + ") * 1000000)::bigint"; }
+
+std::string text_to_read() {
+    std::string text{"select queue, " + microseconds("created")};
+    for (const queue_setting &each : k_settings)
+        text += ", " + (each.type == std::string_view{"interval"} ? microseconds(each.name) : std::string{each.name});
+    return text + ", array_to_string(pending, ',') from scylla.queue_settings order by queue";
+}
+
+} // namespace
+
+namespace detail::sql {
+
+const statement &create_queue() {
+    static const std::string text = text_to_create();
+    static const statement made{"scylla_create_queue", text.c_str()};
+    return made;
+}
+
+const statement &queue_settings() {
+    static const std::string text = text_to_read();
+    static const statement made{"scylla_queue_settings", text.c_str()};
+    return made;
+}
+
+} // namespace detail::sql
+
 void client::create_queue(const queue_name &queue, const queue_options &options) {
-    m_executor->run(sql::create_queue, {text(queue, "queue"),
-                                        text(options.default_timeout),
-                                        text(options.retention),
-                                        from_double(options.aging),
-                                        text(options.max_attempts),
-                                        options.retry ? param{to_json(*options.retry)} : std::nullopt,
-                                        text(options.retention_completed),
-                                        text(options.retention_aborted),
-                                        text(options.retention_cancelled),
-                                        options.paused ? "t" : "f",
-                                        text(options.max_running),
-                                        options.events ? "t" : "f",
-                                        options.notify ? "t" : "f",
-                                        text(options.max_running_per_key),
-                                        text(options.max_depth),
-                                        options.shed ? "shed" : "error",
-                                        text(options.key_weights, "key_weights"),
-                                        options.rate ? param{options.rate->text()} : std::nullopt,
-                                        options.rate_per_key ? param{options.rate_per_key->text()} : std::nullopt,
-                                        text(options.handler, "handler"),
-                                        text(options.run_timeout)});
+    params values{text(queue, "queue")};
+    for (const queue_setting &each : k_settings)
+        values.push_back(each.give(options, each.name));
+    m_executor->run(sql::create_queue(), values);
 }
 
 void client::alter_queue(const queue_name &queue, const queue_changes &changes) {
@@ -93,42 +178,18 @@ std::vector<std::string> words_of(std::string_view text) {
 
 std::vector<queue_info> client::queues() {
     std::vector<queue_info> queues;
-    const pqxx::result rows = m_executor->run(sql::queue_settings, {});
+    const pqxx::result rows = m_executor->run(sql::queue_settings(), {});
     for_each_row(rows, [&](const auto &row) {
         queue_info q;
         q.queue = text_of(row[0]);
         q.created = to_time_point(text_of(row[1]));
-        q.default_timeout = to_duration(row[2]);
-        q.retention = to_duration(row[3]);
-        q.aging = to_double(text_of(row[4]));
-        if (!row[5].is_null())
-            q.max_attempts = to_int(text_of(row[5]));
-        if (!row[6].is_null())
-            q.retry = json{text_of(row[6])};
-        q.retention_completed = to_duration(row[7]);
-        q.retention_aborted = to_duration(row[8]);
-        q.retention_cancelled = to_duration(row[9]);
-        q.paused = text_of(row[10]) == "t";
-        if (!row[11].is_null())
-            q.max_running = to_int(text_of(row[11]));
-        q.events = text_of(row[12]) == "t";
-        q.notify = text_of(row[13]) == "t";
-        if (!row[14].is_null())
-            q.max_running_per_key = to_int(text_of(row[14]));
-        if (!row[15].is_null())
-            q.max_depth = to_int(text_of(row[15]));
-        q.shed = text_of(row[16]) == "shed";
-        if (!row[17].is_null())
-            q.key_weights = json{text_of(row[17])};
-        if (!row[18].is_null())
-            q.rate = json{text_of(row[18])};
-        if (!row[19].is_null())
-            q.rate_per_key = json{text_of(row[19])};
-        if (!row[20].is_null())
-            q.handler = text_of(row[20]);
-        q.run_timeout = to_duration(row[21]);
-        if (!row[22].is_null())
-            q.pending = words_of(text_of(row[22]));
+        int column = 2;
+        for (const queue_setting &each : k_settings) {
+            const auto field = row[column++];
+            each.take(q, field.is_null() ? std::nullopt : shown{text_of(field)});
+        }
+        if (!row[column].is_null())
+            q.pending = words_of(text_of(row[column]));
         queues.push_back(std::move(q));
     });
     return queues;

@@ -166,28 +166,10 @@ const statement explain_waiting{"scylla_explain_waiting",
                                 "select ord, waits_for, " MICROSECONDS("since") ", " MICROSECONDS(
                                     "until") ", detail from scylla.explain_waiting($1)"};
 
-const statement create_queue{
-    "scylla_create_queue",
-    "select scylla.create_queue($1, $2::interval, $3::interval, $4::float8, max_attempts => $5::int, retry => "
-    "$6::jsonb, "
-    "retention_completed => $7::interval, retention_aborted => $8::interval, retention_cancelled => $9::interval, "
-    "paused => $10::boolean, max_running => $11::int, events => $12::boolean, notify => $13::boolean, "
-    "max_running_per_key => $14::int, max_depth => $15::int, on_full => $16, "
-    "key_weights => $17::jsonb, rate => $18::jsonb, rate_per_key => $19::jsonb, handler => $20, "
-    "run_timeout => $21::interval)"};
 const statement alter_queue{"scylla_alter_queue", "select scylla.alter_queue($1, $2::jsonb)"};
 const statement pause_queue{"scylla_pause_queue", "select scylla.pause_queue($1)"};
 const statement resume_queue{"scylla_resume_queue", "select scylla.resume_queue($1)"};
 const statement drop_queue{"scylla_drop_queue", "select scylla.drop_queue($1, $2::boolean)"};
-// clang-format off
-const statement queue_settings{
-    "scylla_queue_settings",
-    "select queue, " MICROSECONDS("created") ", " MICROSECONDS("default_timeout") ", " MICROSECONDS("retention") ", "
-    "aging, max_attempts, retry, " MICROSECONDS("retention_completed") ", " MICROSECONDS("retention_aborted") ", "
-    MICROSECONDS("retention_cancelled") ", paused, max_running, events, notify, max_running_per_key, max_depth, "
-    "on_full, key_weights, rate, rate_per_key, handler, " MICROSECONDS("run_timeout") ", array_to_string(pending, ',') "
-    "from scylla.queue_settings order by queue"};
-// clang-format on
 const statement grant_queue{"scylla_grant_queue", "select scylla.grant_queue($1, $2, $3)"};
 const statement revoke_queue{"scylla_revoke_queue", "select scylla.revoke_queue($1, $2, $3)"};
 const statement set_queue_owner{"scylla_set_queue_owner", "select scylla.set_queue_owner($1, $2)"};
@@ -421,7 +403,6 @@ const statement *const k_all[] = {&create_plan,
                                   &get_task,
                                   &list_tasks,
                                   &explain_waiting,
-                                  &create_queue,
                                   &alter_queue,
                                   &pause_queue,
                                   &resume_queue,
@@ -485,7 +466,6 @@ const statement *const k_all[] = {&create_plan,
                                   &read_events,
                                   &read_workflow_events,
                                   &metrics,
-                                  &queue_settings,
                                   &grant_queue,
                                   &revoke_queue,
                                   &set_queue_owner,
@@ -514,6 +494,10 @@ const statement *const k_all[] = {&create_plan,
 
 } // namespace
 
-std::vector<const statement *> all_statements() { return {std::begin(k_all), std::end(k_all)}; }
+std::vector<const statement *> all_statements() {
+    std::vector<const statement *> all{std::begin(k_all), std::end(k_all)};
+    all.insert(all.end(), {&sql::create_queue(), &sql::queue_settings()});
+    return all;
+}
 
 } // namespace scylla::detail

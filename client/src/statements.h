@@ -29,7 +29,10 @@ extern const statement lease, lease_task, heartbeat, heartbeat_many, complete, c
     fail, yield, not_yet, defer, register_worker, wait, wait_any, work;
 extern const statement cancel, cancel_many, yield_many, resubmit_matching, find_tasks, get_task, list_tasks,
     explain_waiting;
-extern const statement create_queue, alter_queue, pause_queue, resume_queue, drop_queue, queue_settings;
+extern const statement alter_queue, pause_queue, resume_queue, drop_queue;
+// Written from the table of settings in client_queues.cpp.
+const statement &create_queue();
+const statement &queue_settings();
 extern const statement grant_queue, revoke_queue, set_queue_owner, queue_grants;
 extern const statement schedule, schedule_plan, schedule_job, unschedule, schedules, run_schedules, arm_schedules,
     cron_next;

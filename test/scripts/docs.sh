@@ -235,6 +235,8 @@ check_queue_settings() {
   same_settings 'the table of create_queue in reference.md' <<<"$(
     sed -n '/^### create_queue$/,/^### /s/^| \(`[a-z_`, ]*\) |.*/\1/p' "$checkout/docs/reference.md" |
       grep -o '[a-z_]*' | grep -vx queue)"
+  same_settings "the client's table of settings" <<<"$(sed -n '/k_settings\[\] = {/,/^};/p' "$checkout/client/src/client_queues.cpp" |
+    sed -n 's/^[^"]*"\([a-z_]*\)", "[a-z0-9]*".*/\1/p')"
   # on_full is a boolean there.
   for name in $(sed 's/^on_full$/shed/' "$work/settings"); do
     status=0

@@ -163,9 +163,9 @@ std::span<std::size_t> order_of(std::span<const Type> types, const Grown &grown)
 // Collects what the model reports.
 struct Collected {
     const Type &type;
-    Growing<Chunk> chunks;
-    Growing<std::size_t> on;
-    Growing<LeftOut> left_out;
+    Growing<Chunk> chunks{};
+    Growing<std::size_t> on{};
+    Growing<LeftOut> left_out{};
 
     std::size_t task(const model::JobChunk &ids, const model::JobReason &reason) {
         CHECK_FOR_INTERRUPTS();
@@ -282,7 +282,7 @@ Resolved resolve(store::Store &store, const Request &request, const Options &opt
     const TimestampTz now = GetCurrentTimestamp();
     const model::JobRequest asked{ids.count, now, options.prune, options.strict_order};
     const model::JobPlanMemory memory{allocate<std::size_t>(tasks), allocate<int64>(ages)};
-    Collected collected{types[0], {}, {}, {}};
+    Collected collected{.type = types[0]};
     model::JobPlan(graph, asked, memory, collected).make();
 
     const auto nodes = allocate<Node>(grown.names.size());

@@ -47,19 +47,19 @@ namespace {
 // What its row there tells of a task that waits or is ready.
 struct Standing {
     store::Carry carry;
-    std::optional<TimestampTz> due; // while it waits
-    bool ready;
-    bool expiring;
+    std::optional<TimestampTz> due = {}; // while it waits
+    bool ready = false;
+    bool expiring = false;
 };
 
 // Takes a task that waits or is ready out of its table. gone: look again; nothing: it is neither.
 std::optional<store::Taken> take_unleased(Store &store, const store::SpecRow &spec, Standing *standing) {
     if (const auto row = find_ready(store, spec.queue, spec.priority, spec.id)) {
-        *standing = {row->carry, {}, true, false};
+        *standing = {.carry = row->carry, .ready = true};
         return take(store, TableId::ready, spec, row->tid, Wait::yes);
     }
     if (const auto row = find_waiting(store, spec.id)) {
-        *standing = {row->carry, row->due, false, row->expiring};
+        *standing = {.carry = row->carry, .due = row->due, .expiring = row->expiring};
         return take(store, TableId::waiting, spec, row->tid, Wait::yes);
     }
     return std::nullopt;

@@ -16,9 +16,6 @@ namespace {
 
 constexpr int64 k_most_counted = 10'000; // tasks before one
 
-constinit std::array<Hold, 8> holds{};
-constinit std::size_t hold_count = 0;
-
 const char *name_of(const store::QueueRow &queue) { return text_to_cstring(queue.name); }
 
 bool has_key(const store::SpecRow &spec) { return spec.key != nullptr && !view(spec.key).empty(); }
@@ -115,12 +112,6 @@ void explain_worker(const ReadyTask &task, const ReasonSink &sink) {
 
 } // namespace
 
-void register_hold(Hold hold) {
-    if (hold_count == holds.size())
-        elog(ERROR, "there are more than %zu holds", holds.size());
-    holds[hold_count++] = hold;
-}
-
 void explain_ready(Store &store, const ReadyTask &task, TimestampTz now, const ReasonSink &sink) {
     struct Counted {
         ReasonSink to;
@@ -137,8 +128,6 @@ void explain_ready(Store &store, const ReadyTask &task, TimestampTz now, const R
     explain_limit_of_key(store, task, counting);
     explain_rate(task, now, counting);
     explain_rate_of_key(task, now, counting);
-    for (const Hold hold : std::span(holds).first(hold_count))
-        hold(store, task, now, counting);
     explain_order(store, task, now, counting);
     if (counted.count == 0)
         explain_worker(task, sink);

@@ -28,14 +28,18 @@ Jsonb *get_params(FunctionCallInfo fcinfo, int n, const char *name = "params") {
     return args::document(name, params);
 }
 
-// By step.
+// By step, without those whose parameters are null.
 Jsonb *get_step_params(FunctionCallInfo fcinfo, int n) {
-    Jsonb *params = get_params(fcinfo, n, "step_params");
-    json::for_each_member(&params->root, [&](const char *, JsonbValue *value) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::for_each_member(&get_params(fcinfo, n, "step_params")->root, [&](const char *step, JsonbValue *value) {
+        if (value->type == jbvNull)
+            return;
         if (value->type != jbvBinary || !JsonContainerIsObject(value->val.binary.data))
             error::bad_argument("step_params", json::show(value), "Its members must be objects.");
+        json::push(&state, step, *value);
     });
-    return params;
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
 model::workflow::RestartPolicy get_policy(FunctionCallInfo fcinfo, int n) {

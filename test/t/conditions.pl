@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ScyllaTest;
@@ -42,34 +43,51 @@ $sender->quit;
 
 # Two sessions at random: each waits and sends in transactions that hold still for a moment at any place.
 sql($node, q(
-	create procedure race(me int, seed float8, rounds int) language plpgsql as $$
-	declare
-		n int;
+	create procedure race(me int, seed float8, first int, last int) language plpgsql as $$
 	begin
 		perform setseed(seed);
-		for round in 1 .. rounds loop
-			n := 1000 + round;
+		for n in first .. last loop
+			-- Once, whatever is repeated after a crash.
 			if me = 1 then
-				perform scylla.submit('q', '1', rn => 'r' || n, wait_for => jsonb_build_array(
+				perform scylla.submit('q', '1', rn => 'r' || n, on_duplicate => 'ignore', wait_for => jsonb_build_array(
 					jsonb_build_object('signal', 's', 'match', jsonb_build_object('n', n))));
 			else
-				perform scylla.send_signal('s', jsonb_build_object('n', n));
+				perform scylla.send_signal('s', jsonb_build_object('n', n), request_id => n::text);
 			end if;
 			if random() < 0.3 then perform pg_sleep(random() * 0.001); end if;
-			if random() < 0.1 and me = 2 then rollback; perform scylla.send_signal('s', jsonb_build_object('n', n)); end if;
+			if random() < 0.1 and me = 2 then rollback; perform scylla.send_signal('s', jsonb_build_object('n', n), request_id => n::text); end if;
 			commit;
 			-- Side by side, not one behind the other.
-			perform pg_advisory_lock(me, round);
+			perform pg_advisory_lock(me, n);
 			for turn in 1 .. 10 loop
-				exit when exists (select from pg_locks where locktype = 'advisory' and classid = 3 - me and objid >= round);
+				exit when exists (select from pg_locks where locktype = 'advisory' and classid = 3 - me and objid >= n);
 				perform pg_sleep(0.001);
 			end loop;
-			perform pg_advisory_unlock(me, round - 1);
+			perform pg_advisory_unlock(me, n - 1);
 		end loop;
 	end $$;));
-raced([ side_by_side($node, map { "call race($_, 0.$_, $rounds)" } 1, 2) ], "two sessions raced $rounds times");
+my $race = sub {
+	my ($first, $last) = @_;
+	return map { "call race($_, 0.$_, $first, $last)" } 1, 2;
+};
+my $last = 1000 + $rounds;
+raced([ side_by_side($node, $race->(1001, $last)) ], "two sessions raced $rounds times");
 eventually($node, q(select string_agg(distinct status::text, ' ') from scylla.task where rn like 'r%'), 'ready', 'every task has got its signal');
 is(sql($node, q(select count(*) from scylla.task where rn like 'r%')), $rounds, 'each once');
+
+# The same while the server crashes.
+for my $kill (1 .. 3)
+{
+	my $out = '';
+	my @sessions = map { IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-c', $_ ], '<', \undef, '>', \$out, '2>&1') } $race->($last + 1, $last + $rounds);
+	eventually($node, "select count(*) > $kill * $rounds / 5 from scylla.signal where name = 's' and (params ->> 'n')::int > $last", 't', "while others race ($kill)");
+	$node->stop('immediate');
+	$_->finish for @sessions;
+	$node->start;
+}
+raced([ side_by_side($node, $race->($last + 1, $last + $rounds)) ], "$rounds times more, with three crashes");
+eventually($node, q(select string_agg(distinct status::text, ' ') from scylla.task where rn like 'r%'), 'ready', 'no signal is lost by that');
+is(sql($node, q(select count(*) from scylla.task where rn like 'r%')), 2 * $rounds, 'and no task');
 is(sql($node, q(select count(*) from scylla.task t where rn like 'r%' and t.args #>> '{0,params,n}' <> substr(rn, 2))), '0', 'its own');
 is(sql($node, q(select count(*) from scylla.signal_condition)), '0', 'and no condition is left');
 checked($node, 'check() finds nothing');

@@ -1,6 +1,7 @@
 #include "settings.h"
 
 #include "model/bounds.h"
+#include "model/join.h"
 #include "model/workflow_limits.h"
 #include "pg/settings.h"
 #include "shmem/shared.h"
@@ -22,6 +23,15 @@ constinit int max_step_retries = 99;
 constinit int max_retry_wait = 86'400;
 constinit int max_workflow_timeout = 120 * 86'400;
 constinit int max_definition_size = 256;
+constinit int max_workflow_id_length = 128;
+constinit int max_workflow_name_length = 256;
+constinit int max_workflow_text_length = 16'384;
+constinit int max_workflow_concurrency = 1'000;
+constinit int max_step_concurrency = 1'000;
+constinit int max_instance_step_concurrency = 999;
+constinit int max_subworkflow_depth = 10;
+constinit int max_trigger_signals = 8;
+constinit int min_trigger_interval = 120;
 constinit int event_retention = 86'400;
 constinit int signal_retention = 7 * 86'400;
 constinit int retention = 7 * 86'400;
@@ -63,40 +73,71 @@ extern "C" bool check_code_version(char **value, void **, GucSource) {
 
 constexpr int k_max_seconds = static_cast<int>(model::k_max_timeout / model::k_second); // as of tasks
 
-void define_workflow_limits() {
-    struct Limit {
-        const char *name;
-        const char *what;
-        int *value;
-        int most;
-        int unit = 0;
-    };
-    for (const Limit &limit :
-         {Limit{"scylla.max_workflow_steps", "Maximum number of steps of a new version of a workflow.",
-                &max_workflow_steps, 10'000},
-          Limit{"scylla.max_workflow_nesting", "Maximum depth of loops in a new version of a workflow.",
-                &max_workflow_nesting, model::workflow::k_deepest_nesting},
-          Limit{"scylla.max_foreach_concurrency", "Maximum number of iterations of a foreach at the same time.",
-                &max_foreach_concurrency, 10'000},
-          Limit{"scylla.max_loop_iterations", "Maximum number of iterations of a loop in a workflow.",
-                &max_loop_iterations, model::workflow::k_most_loop_iterations},
-          Limit{"scylla.max_run_params", "Maximum number of parameters passed to a run of a workflow.", &max_run_params,
-                10'000},
-          Limit{"scylla.max_params_length", "Maximum length of the parameters of a run or step, in characters of JSON.",
-                &max_params_length, 10'000'000},
-          Limit{"scylla.max_run_leaves", "Number of steps in the loops of a run at which no more iterations begin.",
-                &max_run_leaves, INT_MAX},
-          Limit{"scylla.max_step_retries", "Maximum number of retries of a step, for each class of failures.",
-                &max_step_retries, 1'000'000},
-          Limit{"scylla.max_retry_wait", "Longest wait before a step of a workflow is tried again.", &max_retry_wait,
-                k_max_seconds, GUC_UNIT_S},
-          Limit{"scylla.max_workflow_timeout",
-                "Longest timeout of a workflow or a step, and longest duration of a Sleep.", &max_workflow_timeout,
-                k_max_seconds, GUC_UNIT_S},
-          Limit{"scylla.max_definition_size", "Maximum size of the text of a definition of a workflow.",
-                &max_definition_size, model::k_max_value_bytes / 1024, GUC_UNIT_KB}})
+struct Limit {
+    const char *name;
+    const char *what;
+    int *value;
+    int most;
+    int unit = 0;
+};
+
+void define_limits(std::initializer_list<Limit> limits) {
+    for (const Limit &limit : limits)
         DefineCustomIntVariable(limit.name, limit.what, nullptr, limit.value, *limit.value, 1, limit.most, PGC_SUSET,
                                 limit.unit, nullptr, nullptr, nullptr);
+}
+
+void define_limits_of_definitions() {
+    constexpr int k_day = 86'400;
+    define_limits(
+        {{"scylla.max_definition_size", "Maximum size of the text of a definition of a workflow.", &max_definition_size,
+          model::k_max_value_bytes / 1024, GUC_UNIT_KB},
+         {"scylla.max_workflow_id_length", "Maximum length of ids of workflows, steps, parameters and job templates.",
+          &max_workflow_id_length, model::workflow::k_longest_id},
+         {"scylla.max_workflow_name_length", "Maximum length of names of workflows and steps.",
+          &max_workflow_name_length, 10'000},
+         {"scylla.max_workflow_text_length", "Maximum length of other texts in a definition of a workflow.",
+          &max_workflow_text_length, 10'000'000},
+         {"scylla.max_workflow_steps", "Maximum number of steps of a new version of a workflow.", &max_workflow_steps,
+          10'000},
+         {"scylla.max_workflow_nesting", "Maximum depth of loops in a new version of a workflow.",
+          &max_workflow_nesting, model::workflow::k_deepest_nesting},
+         {"scylla.max_trigger_signals", "Maximum number of signals of a trigger.", &max_trigger_signals,
+          model::k_max_inputs},
+         {"scylla.min_trigger_interval", "Shortest time between two runs of a time trigger of a workflow.",
+          &min_trigger_interval, k_day, GUC_UNIT_S}});
+}
+
+void define_limits_of_concurrency() {
+    constexpr int k_most = 1'000'000;
+    define_limits({{"scylla.max_workflow_concurrency", "Maximum number of runs of a workflow at the same time.",
+                    &max_workflow_concurrency, k_most},
+                   {"scylla.max_step_concurrency", "Highest value of the property step_concurrency of a workflow.",
+                    &max_step_concurrency, k_most},
+                   {"scylla.max_instance_step_concurrency", "Highest value of instance_step_concurrency of a workflow.",
+                    &max_instance_step_concurrency, k_most},
+                   {"scylla.max_foreach_concurrency", "Maximum number of iterations of a foreach at the same time.",
+                    &max_foreach_concurrency, 10'000}});
+}
+
+void define_limits_of_runs() {
+    define_limits(
+        {{"scylla.max_loop_iterations", "Maximum number of iterations of a loop in a workflow.", &max_loop_iterations,
+          model::workflow::k_most_loop_iterations},
+         {"scylla.max_subworkflow_depth", "Maximum number of runs of which each is a subworkflow of the one before.",
+          &max_subworkflow_depth, 100},
+         {"scylla.max_run_params", "Maximum number of parameters passed to a run of a workflow.", &max_run_params,
+          10'000},
+         {"scylla.max_params_length", "Maximum length of the parameters of a run or step, in characters of JSON.",
+          &max_params_length, 10'000'000},
+         {"scylla.max_run_leaves", "Number of steps in the loops of a run at which no more iterations begin.",
+          &max_run_leaves, INT_MAX},
+         {"scylla.max_step_retries", "Maximum number of retries of a step, for each class of failures.",
+          &max_step_retries, 1'000'000},
+         {"scylla.max_retry_wait", "Longest wait before a step of a workflow is tried again.", &max_retry_wait,
+          k_max_seconds, GUC_UNIT_S},
+         {"scylla.max_workflow_timeout", "Longest timeout of a workflow or a step, and longest duration of a Sleep.",
+          &max_workflow_timeout, k_max_seconds, GUC_UNIT_S}});
 }
 
 void define_processes() {
@@ -178,7 +219,9 @@ void define() {
     define_tasks();
     define_retentions();
     define_sizes();
-    define_workflow_limits();
+    define_limits_of_definitions();
+    define_limits_of_concurrency();
+    define_limits_of_runs();
     define_shared_memory();
     MarkGUCPrefixReserved("scylla");
 }

@@ -13,7 +13,7 @@
 
 namespace scylla::model {
 
-inline constexpr std::size_t k_max_inputs = 8;
+inline constexpr std::size_t k_max_inputs = 16;
 
 struct JoinCandidate {
     std::size_t input; // from 0
@@ -63,7 +63,7 @@ struct Search {
 
 } // namespace join_detail
 
-// The candidates of an input are sorted, and at most k_max_inputs. Nothing: there is no set.
+// The candidates of an input are sorted, and as many as there are inputs, at most. Nothing: there is no set.
 inline std::optional<JoinedSet> join(std::span<const JoinCandidate> candidates, std::size_t inputs) {
     join_detail::Search search{.candidates = candidates};
     for (std::size_t input = 0; input < inputs; input++) {

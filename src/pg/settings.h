@@ -32,6 +32,17 @@ extern int max_workflow_timeout;    // scylla.max_workflow_timeout, seconds
 extern int max_definition_size;     // scylla.max_definition_size, kB
 extern char *code_version;          // scylla.code_version; null or empty: none
 
+// Limits of definitions of workflows.
+extern int max_workflow_id_length;        // scylla.max_workflow_id_length, characters
+extern int max_workflow_name_length;      // scylla.max_workflow_name_length, characters
+extern int max_workflow_text_length;      // scylla.max_workflow_text_length, characters
+extern int max_workflow_concurrency;      // scylla.max_workflow_concurrency
+extern int max_step_concurrency;          // scylla.max_step_concurrency
+extern int max_instance_step_concurrency; // scylla.max_instance_step_concurrency
+extern int max_subworkflow_depth;         // scylla.max_subworkflow_depth
+extern int max_trigger_signals;           // scylla.max_trigger_signals
+extern int min_trigger_interval;          // scylla.min_trigger_interval, seconds
+
 enum class Schedules : int { automatic, pg_cron, manual, off };
 extern int schedules; // scylla.schedules
 

@@ -1,8 +1,8 @@
 // The arguments of create_trigger(), and the action of a trigger.
-#include "model/join.h"
 #include "pg/error.h"
 #include "pg/json.h"
 #include "pg/memory.h"
+#include "pg/settings.h"
 #include "pg/text.h"
 #include "plan/signal_match.h"
 #include "schedule/submission.h"
@@ -13,14 +13,20 @@ namespace scylla::trigger {
 
 namespace {
 
-constexpr const char *k_signals_rule =
-    R"(It must be an array of 1 to 8 objects {"signal": name, "match": {...}, "join": [parameters]}.)";
 constexpr const char *k_join_rule = "\"join\" must be an array of parameters, and the same number for each signal.";
 constexpr const char *k_action_rule = R"(It must be {"submit": {...}}, {"plan": [...]} or {"workflow": ...}.)";
 constexpr const char *k_submit_rule = "The trigger itself gives rn and plan.";
 constexpr const char *k_plan_rule = "A plan must be an array of objects, with at least one.";
 
 constinit Maker registered{};
+
+[[noreturn]] void refuse_signals(const char *shown, int64 element = 0) {
+    error::bad_argument("signals", shown,
+                        psprintf("It must be an array of 1 to %d objects "
+                                 "{\"signal\": name, \"match\": {...}, \"join\": [parameters]}.",
+                                 settings::max_trigger_signals),
+                        element);
+}
 
 bool is_array(Jsonb *value) { return value != nullptr && JB_ROOT_IS_ARRAY(value) && !JB_ROOT_IS_SCALAR(value); }
 
@@ -40,7 +46,7 @@ ArrayType *read_join(JsonbValue *value, int64 element) {
 
 Input read_input(JsonbValue *object, int64 element) {
     if (object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
-        error::bad_argument("signals", json::show(object), k_signals_rule, element);
+        refuse_signals(json::show(object), element);
     Input input{nullptr, json::empty_object(), construct_empty_array(TEXTOID)};
     json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
         const std::string_view member(argument);
@@ -52,10 +58,10 @@ Input read_input(JsonbValue *object, int64 element) {
         else if (member == "join")
             input.joined_by = is_default ? input.joined_by : read_join(value, element);
         else
-            error::bad_argument("signals", json::show(object), k_signals_rule, element);
+            refuse_signals(json::show(object), element);
     });
     if (input.signal == nullptr)
-        error::bad_argument("signals", json::show(object), k_signals_rule, element);
+        refuse_signals(json::show(object), element);
     (void)read_signal_match(input.match);
     return input;
 }
@@ -69,9 +75,9 @@ bool has_member(JsonbContainer *object, std::string_view key) {
 
 } // namespace
 
-std::span<const Input> read_inputs(Jsonb *signals) {
-    if (!is_array(signals) || JB_ROOT_COUNT(signals) == 0 || JB_ROOT_COUNT(signals) > model::k_max_inputs)
-        error::bad_argument("signals", error::show(signals), k_signals_rule);
+std::span<const Input> read_inputs(Jsonb *signals, std::size_t most) {
+    if (!is_array(signals) || JB_ROOT_COUNT(signals) == 0 || JB_ROOT_COUNT(signals) > most)
+        refuse_signals(error::show(signals));
     const auto inputs = allocate<Input>(JB_ROOT_COUNT(signals));
     for (std::size_t i = 0; i < inputs.size(); i++) {
         const auto element = static_cast<int64>(i) + 1;

@@ -1,6 +1,8 @@
 // create_trigger and the other calls that change triggers.
+#include "model/join.h"
 #include "pg/error.h"
 #include "pg/identity.h"
+#include "pg/settings.h"
 #include "pg/subtransaction.h"
 #include "plan/signal_names.h"
 #include "schedule/run.h"
@@ -130,7 +132,7 @@ void insert(const TriggerRequest &request, std::span<const Input> inputs, Jsonb 
 } // namespace
 
 void create(const TriggerRequest &request) {
-    const auto inputs = read_inputs(request.signals);
+    const auto inputs = read_inputs(request.signals, static_cast<std::size_t>(settings::max_trigger_signals));
     Jsonb *tasks = read_action(request.action);
     for (const Input &input : inputs)
         require(input.signal, SignalPrivilege::wait);
@@ -146,7 +148,8 @@ void put_made(const TriggerRequest &request, Oid owner) {
         SPI_OK_SELECT, [](uint64) { return true; });
     if (!found.empty())
         return;
-    const auto inputs = read_inputs(request.signals);
+    // What the maker has accepted once stays possible when the setting is lower.
+    const auto inputs = read_inputs(request.signals, model::k_max_inputs);
     const Identity before = become(owner);
     for (const Input &input : inputs)
         require(input.signal, SignalPrivilege::wait);

@@ -316,14 +316,13 @@ std::optional<model::JoinedSet> find_set(const HeldTrigger &trigger, const JoinK
     parameters.add(trigger.id)
         .add(key.digest)
         .add(JSONBOID, JsonbPGetDatum(key.key))
-        .add(INT4OID, Int32GetDatum(trigger.inputs))
-        .add(static_cast<int64>(model::k_max_inputs));
+        .add(INT4OID, Int32GetDatum(trigger.inputs));
     const auto candidates = store::select<model::JoinCandidate>(
         &candidates_statement,
         "select i.ord, a.seq from pg_catalog.generate_series(1, $4) i (ord), "
         "lateral (select seq from scylla.signal_arrival where trigger operator(pg_catalog.=) $1 "
         "and digest operator(pg_catalog.=) $2 and join_key operator(pg_catalog.=) $3 "
-        "and input operator(pg_catalog.=) i.ord order by seq limit $5) a order by i.ord, a.seq",
+        "and input operator(pg_catalog.=) i.ord order by seq limit $4) a order by i.ord, a.seq",
         parameters, SPI_OK_SELECT, [](uint64 row) {
             Columns columns(row);
             const auto input = static_cast<std::size_t>(columns.next_int32() - 1);

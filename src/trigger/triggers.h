@@ -64,13 +64,13 @@ void remove_made(const text *name);
 
 // ---- what create() and the turns share -----------------------------------------------------------------------------
 
-// Reads the array of create_trigger(). 22023.
+// Reads the array of create_trigger(), of at most so many signals. 22023.
 struct Input {
     const text *signal;
     Jsonb *match;
     ArrayType *joined_by; // text[]
 };
-std::span<const Input> read_inputs(Jsonb *signals);
+std::span<const Input> read_inputs(Jsonb *signals, std::size_t most);
 
 // What is stored of an action: the task, the array of a plan's tasks, or the object for a maker. 22023.
 Jsonb *read_action(Jsonb *action);

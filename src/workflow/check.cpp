@@ -47,7 +47,8 @@ using Check = decltype(&model::workflow::check_change);
 
 Found *check_by(Check check, const char *argument, Jsonb *document) {
     const std::string_view text = text_of(argument, document);
-    return found_by(argument, [&](ServerWorld &world) { return check(text, world, request_limits()); });
+    return found_by(argument,
+                    [&](ServerWorld &world) { return check(text, world, request_limits(), definition_limits()); });
 }
 
 // templates: as for check_definition().

@@ -2,6 +2,7 @@
 #include "pg/error.h"
 #include "pg/identity.h"
 #include "pg/json.h"
+#include "pg/settings.h"
 #include "pg/subtransaction.h"
 #include "store/spi_rows.h"
 #include "workflow/definitions.h"
@@ -97,11 +98,9 @@ Jsonb *describe(const text *workflow, const Started &started) {
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
-constexpr int32 k_max_depth = 10;
-
 Started start_as_owner(const Item &child, const ParentRun &parent) {
-    if (parent.depth >= k_max_depth)
-        error::subworkflows_too_deep(k_max_depth);
+    if (parent.depth >= settings::max_subworkflow_depth)
+        error::subworkflows_too_deep(settings::max_subworkflow_depth);
     const Identity before = become(get_role_oid(parent.owner, false));
     const int64 instance = instance_of(child.data);
     const Parent of = is_sync(child.data) ? Parent{child.root, child.scope, child.step, child.attempt} : Parent{};

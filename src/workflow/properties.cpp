@@ -2,6 +2,7 @@
 #include "pg/error.h"
 #include "pg/growing.h"
 #include "pg/json.h"
+#include "pg/settings.h"
 #include "pg/text.h"
 #include "workflow/definitions.h"
 
@@ -26,7 +27,8 @@ RunStrategy strategy_of(JsonbValue *word, JsonbValue *concurrency) {
     const std::optional<int32> number =
         concurrency == nullptr ? std::nullopt : std::optional(json::to_int("workflow_concurrency", concurrency));
     const std::string_view text(word->val.string.val, static_cast<std::size_t>(word->val.string.len));
-    return model::workflow::read_run_strategy(text, number).value_or(RunStrategy{});
+    const int32 usual = std::min(model::workflow::k_default_parallelism, settings::max_workflow_concurrency);
+    return model::workflow::read_run_strategy(text, number, usual).value_or(RunStrategy{});
 }
 
 bool is_set(Jsonb *change, std::string_view flag) {

@@ -17,7 +17,15 @@ inline model::workflow::DefinitionLimits definition_limits() {
     return {.steps = settings::max_workflow_steps,
             .nesting = settings::max_workflow_nesting,
             .concurrency = settings::max_foreach_concurrency,
-            .of_steps = step_limits()};
+            .workflow_concurrency = settings::max_workflow_concurrency,
+            .step_concurrency = settings::max_step_concurrency,
+            .instance_step_concurrency = settings::max_instance_step_concurrency,
+            .trigger_signals = settings::max_trigger_signals,
+            .trigger_interval = settings::min_trigger_interval,
+            .of_steps = step_limits(),
+            .of_texts = {.id = settings::max_workflow_id_length,
+                         .name = settings::max_workflow_name_length,
+                         .text = settings::max_workflow_text_length}};
 }
 
 inline model::workflow::RunLimits run_limits() {

@@ -111,6 +111,7 @@ select results_eq(
              ('scylla.default_max_attempts', 'integer', '25', null, 'user', '-1', '2147483647'),
              ('scylla.default_timeout',    'integer', '10000',  'ms', 'user',   '1',  '2147483647'),
              ('scylla.event_retention',    'integer', '86400',  's',  'sighup', '0',  '2147483647'),
+             ('scylla.min_trigger_interval', 'integer', '120', 's', 'superuser', '1', '86400'),
              ('scylla.monitor',            'bool',    'on',     null, 'sighup', null, null),
              ('scylla.monitor_interval',   'integer', '1000',   'ms', 'sighup', '10', '3600000'),
              ('scylla.retention',          'integer', '604800', 's',  'sighup', '0',  '2147483647'),

@@ -110,7 +110,7 @@ select is((select count(*) from scylla.workflow_properties_history where previou
 select is((select string_agg(distinct author, ',') from scylla.workflow_properties_history), current_user::text, '[1.2] with its author');
 select is((select latest_version from scylla.workflow_head where id = 'p'), (select max(version) from scylla.workflow_version where workflow = 'p'), '[1.2] no version comes of it');
 select refuses(format('select scylla.alter_workflow(''p'', %L)', change), '22023', 'definition', 'invalid properties of a workflow: ' || message, detail, table_ => 'workflow')
-from (values ('[]', 'must be an object', ''), ('{"colour": 1}', 'colour: is not known here', ''), ('{"step_concurrency": 0}', 'step_concurrency: must be from 1 to 1000', ''),
+from (values ('[]', 'must be an object', ''), ('{"colour": 1}', 'colour: is not known here', ''), ('{"step_concurrency": 0}', 'step_concurrency: must be from 1 to 1000, not 0', ''),
              ('{"is_active": true, "owner": 1}', 'is_active: is not known here', 'They have 2 problems, of which this is the first.'),
              ('{"reset_step_concurrency": 1}', 'reset_step_concurrency: must be true or false', ''),
              ('{"run_strategy": 2, "reset_run_strategy_rule": true}', 'reset_run_strategy_rule: cannot be there together with "run_strategy"', ''),
@@ -137,7 +137,7 @@ from (values ('{}', 'has no "workflow"', ''),
                 {"foreach": {"id": "f", "params": {"loop_params": {"type": "MAP", "value": {}}}, "steps": [{"step": {"id": "9", "type": "x"}}]}}]}, "is_active": true}',
               'workflow.steps[1].foreach.steps[0].step.id: "9" must consist of letters, digits, ".", "-" and "_", and begin with a letter or "_"', ''),
              ('{"properties": {"owner": "ann", "step_concurrency": 0}, "workflow": {"id": "f", "steps": []}}',
-              'properties.step_concurrency: must be from 1 to 1000', 'It has 2 problems, of which this is the first.'),
+              'properties.step_concurrency: must be from 1 to 1000, not 0', 'It has 2 problems, of which this is the first.'),
              (pg_temp.document('f', '{}')::text, 'properties: has no "owner"', ''), (pg_temp.document('f', 'null')::text, 'properties: has no "owner"', '')) f (document, message, detail);
 select is((select count(*) from scylla.workflow_head where id = 'f'), 0::bigint, 'nothing is left of it');
 select refuses_argument('select scylla.create_workflow(null)', 'definition', 'null', 'It must not be null.');

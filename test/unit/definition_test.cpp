@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "model/workflow/definition.h"
+#include "model/workflow/engine.h"
 #include "model/workflow/reader.h"
+#include "model/workflow/trigger_times.h"
 #include "sel_world.h"
 
 namespace {
@@ -72,12 +74,12 @@ TEST(Definition_1_2, Properties) {
         "alerting": {"emails": ["a@b"], "tct": {"completed_by_hour": 1, "tz": "UTC"}}, "alerting_disabled": true,
         "signal_trigger_disabled": false, "time_trigger_disabled": null, "description": "d", "tags": ["a", {"name": "b", "namespace": "n"}]})"),
               "");
-    EXPECT_EQ(
-        check_properties(
-            R"({"owner": 1, "ownr": 1, "step_concurrency": 0, "alerting_disabled": 1, "tags": ["a", "a"]})"),
-        "properties.ownr: is not known here\nproperties.owner: must be a string\n"
-        "properties.step_concurrency: must be from 1 to 1000\nproperties.alerting_disabled: must be true or false\n"
-        "properties.tags[1]: the tag \"a\" is there twice");
+    EXPECT_EQ(check_properties(
+                  R"({"owner": 1, "ownr": 1, "step_concurrency": 0, "alerting_disabled": 1, "tags": ["a", "a"]})"),
+              "properties.ownr: is not known here\nproperties.owner: must be a string\n"
+              "properties.step_concurrency: must be from 1 to 1000, not 0\nproperties.alerting_disabled: must be true "
+              "or false\n"
+              "properties.tags[1]: the tag \"a\" is there twice");
     EXPECT_EQ(check_properties(R"({"alerting": {"tct": {"completed_by_hour": 1, "duration_minutes": 1}}})"),
               "properties.alerting.tct: must have one of completed_by_hour, duration_minutes and completed_by_ts");
     EXPECT_EQ(check_properties(R"({"alerting": {"tct": {}}})"),
@@ -96,7 +98,7 @@ TEST(Definition_1_2, Changes) {
     EXPECT_EQ(check_change("5"), ": must be an object");
     EXPECT_EQ(check_change(R"({"is_active": true})"), "is_active: is not known here");
     EXPECT_EQ(check_change(R"({"run_strategy": 0, "description": 1})"),
-              "run_strategy: must be from 1 to 1000\ndescription: must be a string");
+              "run_strategy: must be from 1 to 1000, not 0\ndescription: must be a string");
     EXPECT_EQ(check_change(R"({"run_strategy": 1, "reset_run_strategy_rule": true})"),
               "reset_run_strategy_rule: cannot be there together with \"run_strategy\"");
     EXPECT_EQ(check_change(R"({"run_strategy": 1, "reset_workflow_concurrency": true})"),
@@ -128,13 +130,14 @@ TEST(Definition_1_5, RunStrategies) {
         EXPECT_EQ(strategy(good), "") << good;
     EXPECT_EQ(strategy("\"sometimes\""), "properties.run_strategy: \"sometimes\" is none of PARALLEL, SEQUENTIAL, "
                                          "STRICT_SEQUENTIAL, FIRST_ONLY, LAST_ONLY, SERIAL_LATEST_ONLY");
-    EXPECT_EQ(strategy("0"), "properties.run_strategy: must be from 1 to 1000");
-    EXPECT_EQ(strategy("\"1001\""), "properties.run_strategy: must be from 1 to 1000");
+    EXPECT_EQ(strategy("0"), "properties.run_strategy: must be from 1 to 1000, not 0");
+    EXPECT_EQ(strategy("1.5"), "properties.run_strategy: must be a rule, a number or an object");
+    EXPECT_EQ(strategy("\"1001\""), "properties.run_strategy: must be from 1 to 1000, not 1001");
     EXPECT_EQ(strategy("true"), "properties.run_strategy: must be a rule, a number or an object");
     EXPECT_EQ(strategy(R"({"rule": "sometimes", "workflow_concurrency": 1001})"),
               "properties.run_strategy.rule: \"sometimes\" is none of PARALLEL, SEQUENTIAL, STRICT_SEQUENTIAL, "
               "FIRST_ONLY, LAST_ONLY, SERIAL_LATEST_ONLY\n"
-              "properties.run_strategy.workflow_concurrency: must be from 1 to 1000");
+              "properties.run_strategy.workflow_concurrency: must be from 1 to 1000, not 1001");
     EXPECT_EQ(strategy(R"({"rule": "sequential", "workflow_concurrency": 2})"),
               "properties.run_strategy.workflow_concurrency: must be 1: only PARALLEL has more");
     EXPECT_EQ(strategy("{}"), "properties.run_strategy: has no \"rule\"");
@@ -159,11 +162,11 @@ TEST(Definition_1_3, Workflow) {
         "workflow.name: \"a\nb\" must consist of letters, digits, blanks and _.,:@&='(){}$+[]-/\\\n"
         "workflow.timeout: is no duration, as \"1 day 2 hours\"\n"
         "workflow.criticality: \"very\" is none of CRITICAL, HIGH, MEDIUM, LOW\n"
-        "workflow.instance_step_concurrency: must be from 1 to 999");
+        "workflow.instance_step_concurrency: must be from 1 to 999, not 1000");
     EXPECT_EQ(check_workflow(R"(, "name": ")" + std::string(257, 'x') + "\""),
-              "workflow.name: is longer than 256 characters");
+              "workflow.name: has 257 characters, and at most 256 are possible");
     EXPECT_EQ(check_workflow(R"(, "description": ")" + std::string(16'385, 'x') + "\""),
-              "workflow.description: is longer than 16384 characters");
+              "workflow.description: has 16385 characters, and at most 16384 are possible");
     EXPECT_EQ(check(R"({"workflow": {}})"), "workflow: has no \"id\"\nworkflow.steps: must have at least one step");
 }
 
@@ -181,7 +184,7 @@ TEST(Definition_1_5, Ids) {
     for (const char *good : {"a", "_a.b-c_9", "9lives"})
         EXPECT_EQ(id(good), "") << good;
     EXPECT_EQ(id(std::string(128, 'x')), "");
-    EXPECT_EQ(id(std::string(129, 'x')), "workflow.id: is longer than 128 characters");
+    EXPECT_EQ(id(std::string(129, 'x')), "workflow.id: has 129 characters, and at most 128 are possible");
     EXPECT_EQ(id("a b"), "workflow.id: \"a b\" must consist of letters, digits, \".\", \"-\" and \"_\", and begin with "
                          "a letter, a digit or \"_\"");
     EXPECT_EQ(id("").substr(0, 15), "workflow.id: \"\"");
@@ -228,7 +231,7 @@ TEST(Definition_1_4, Steps) {
     EXPECT_EQ(check_step("step", R"("typ": "x")"),
               "workflow.steps[0].step.typ: is not known here\nworkflow.steps[0].step: has no \"type\"");
     EXPECT_EQ(check_typed(R"(, "failure_mode": "x", "timeout": 0, "condition": "1")"),
-              "workflow.steps[0].step.timeout: must be from 1 to 10368000\n"
+              "workflow.steps[0].step.timeout: must be from 1 to 10368000, not 0\n"
               "workflow.steps[0].step.failure_mode: \"x\" is none of FAIL_AFTER_RUNNING, FAIL_IMMEDIATELY, "
               "IGNORE_FAILURE\n"
               "workflow.steps[0].step.condition: is not known here");
@@ -239,7 +242,7 @@ TEST(Definition_1_4, Steps) {
         check_step("foreach", R"("concurrency": 501, "retry_policy": {}, "params": {"loop_params": {"type": "MAP",
         "value": {"i": {"type": "LONG", "value": 1}}}})"),
         "workflow.steps[0].foreach.retry_policy: is not known here\n"
-        "workflow.steps[0].foreach.concurrency: must be from 1 to 500\n"
+        "workflow.steps[0].foreach.concurrency: must be from 1 to 500, not 501\n"
         "workflow.steps[0].foreach.params.loop_params.value.i: must be an array, of which each run has one element\n"
         "workflow.steps[0].foreach.steps: must have at least one step");
     EXPECT_EQ(check_step("while", R"("steps": [{"step": {"id": "t", "type": "x"}}])"),
@@ -280,7 +283,7 @@ TEST(Definition_1_5, ListsOfSteps) {
             "params": {"loop_params": {"type": "MAP", "value": {}}}}}])"));
     };
     EXPECT_EQ(many(299), "");
-    EXPECT_EQ(many(300), "workflow.steps: there are 301 steps, and at most 300 are possible");
+    EXPECT_EQ(many(300), "workflow.steps: has 301 steps, and at most 300 are possible");
     EXPECT_EQ(check(with_steps(R"([{"step": {"id": "a", "type": "x"}}, {"foreach": {"id": "f",
         "params": {"loop_params": {"type": "MAP", "value": {}}}, "steps": [{"step": {"id": "a", "type": "x"}}]}}])")),
               "workflow.steps[1].foreach.steps[0].step.id: there is another step \"a\"");
@@ -343,15 +346,15 @@ TEST(Definition_6_4, RetryPolicies) {
     EXPECT_EQ(policy(R"({"backoff": {"type": "FIXED_BACKOFF", "error_retry_backoff_in_secs": "${n}"}})"), "");
     const std::string at = "workflow.steps[0].step.retry_policy.";
     EXPECT_EQ(policy(R"({"error_retry_limit": 100, "platform_retry_limit": "x", "limit": 1})"),
-              at + "limit: is not known here\n" + at + "error_retry_limit: must be from 0 to 99\n" + at +
+              at + "limit: is not known here\n" + at + "error_retry_limit: must be from 0 to 99, not 100\n" + at +
                   "platform_retry_limit: must be from 0 to 99");
     EXPECT_EQ(
         policy(
             R"({"backoff": {"type": "NONE", "error_retry_backoff_in_secs": 0, "error_retry_limit_in_secs": "25 h", "error_retry_exponent": 0}})"),
         at + "backoff.type: \"NONE\" is none of EXPONENTIAL_BACKOFF, FIXED_BACKOFF\n" + at +
-            "backoff.error_retry_backoff_in_secs: must be from 1 to 86400\n" + at +
-            "backoff.error_retry_limit_in_secs: must be from 1 to 86400 seconds\n" + at +
-            "backoff.error_retry_exponent: must be from 1 to 2147483647");
+            "backoff.error_retry_backoff_in_secs: must be from 1 to 86400, not 0\n" + at +
+            "backoff.error_retry_limit_in_secs: must be from 1 to 86400 seconds, not \"25 h\"\n" + at +
+            "backoff.error_retry_exponent: must be from 1 to 2147483647, not 0");
     EXPECT_EQ(policy(R"({"backoff": {"type": "FIXED_BACKOFF", "error_retry_exponent": 2}})"),
               at + "backoff.error_retry_exponent: is not known here");
 }
@@ -371,9 +374,10 @@ TEST(Definition_6_5, Durations) {
     EXPECT_EQ(timeout("\"120 days\""), "");
     EXPECT_EQ(timeout("\"${p}\""), "");
     EXPECT_EQ(timeout("\"10368000\""), "");
-    EXPECT_EQ(timeout("\"120 days 1 ms\""), "workflow.timeout: must be from 1 to 10368000 seconds");
-    EXPECT_EQ(timeout("-1"), "workflow.timeout: must be from 1 to 10368000");
-    EXPECT_EQ(timeout("0"), "workflow.timeout: must be from 1 to 10368000");
+    EXPECT_EQ(timeout("\"120 days 1 ms\""),
+              "workflow.timeout: must be from 1 to 10368000 seconds, not \"120 days 1 ms\"");
+    EXPECT_EQ(timeout("-1"), "workflow.timeout: must be from 1 to 10368000, not -1");
+    EXPECT_EQ(timeout("0"), "workflow.timeout: must be from 1 to 10368000, not 0");
     for (const std::string_view none : {R"("")", R"("0")", R"("-5")", R"("soon")", R"("0 min")"})
         EXPECT_EQ(timeout(none).substr(0, 18), "workflow.timeout: ") << none;
     for (const std::string_view none : {R"("")", R"("0")", R"("soon")"})
@@ -391,11 +395,13 @@ TEST(Definition_7_3, SignalTriggers) {
             R"({"definitions": {"a": {"match_params": {"p": {"value": "x", "operator": "="}, "q": {"value": 5, "operator": ">="}},
         "join_keys": ["k"]}, "b": {"join_keys": ["l"]}}, "condition": "1 < 2", "dedup_expr": "'x'", "params": {"p": {"type": "LONG", "value": 1}}})"),
         "");
-    EXPECT_EQ(trigger("{}"), at + R"(: must have 1 to 8 signals in "definitions")");
+    EXPECT_EQ(trigger("{}"), at + R"(: must have a signal in "definitions")");
+    EXPECT_EQ(trigger(R"({"definitions": {}})"), at + R"(: must have a signal in "definitions")");
     std::string nine;
     for (int i = 0; i < 9; i++)
         nine += (i == 0 ? "\"s" : ", \"s") + std::to_string(i) + "\": {}";
-    EXPECT_EQ(trigger(R"({"definitions": {)" + nine + "}}"), at + R"(: must have 1 to 8 signals in "definitions")");
+    EXPECT_EQ(trigger(R"({"definitions": {)" + nine + "}}"),
+              at + ".definitions: has 9 signals, and at most 8 are possible");
     EXPECT_EQ(trigger(R"({"definitions": {"a": {"join_keys": ["k", "l"]}, "b": {"join_keys": ["k"]}}})"),
               at + ".definitions.b: has 1 join_keys, another signal 2");
     EXPECT_EQ(
@@ -441,9 +447,9 @@ TEST(Definition_8, TimeTriggers) {
                              R"("type": "CRON", "cron": "0,59 3,5 * * *")"})
         EXPECT_EQ(trigger(good), "") << good;
     EXPECT_EQ(trigger(R"("type": "CRON", "cron": "*/1 * * * *")"),
-              at + ".cron: \"*/1 * * * *\" runs more often than every 2 minutes");
+              at + ".cron: \"*/1 * * * *\" has times 1 minute apart, and at least 2 minutes are required");
     EXPECT_EQ(trigger(R"("type": "CRON", "cron": "0,59 * * * *")"),
-              at + ".cron: \"0,59 * * * *\" runs more often than every 2 minutes");
+              at + ".cron: \"0,59 * * * *\" has times 1 minute apart, and at least 2 minutes are required");
     EXPECT_EQ(trigger(R"("type": "CRON", "cron": "61 * * * *")"), at + ".cron: \"61 * * * *\" is no cron expression");
     EXPECT_EQ(trigger(R"("type": "CRON", "cron": "* * *")"), at + ".cron: \"* * *\" is no cron expression");
     EXPECT_EQ(trigger(R"("type": "CRON", "timezone": "Mars/Base", "fuzzy_max_delay": "x")"),
@@ -457,16 +463,43 @@ TEST(Definition_8, TimeTriggers) {
           R"("type": "CRON", "cron": "30 15 10 L * ?")", R"("type": "CRON", "cron": "0 0/30 8-10 ? * MON-FRI *")"})
         EXPECT_EQ(trigger(good), "") << good;
     EXPECT_EQ(trigger(R"("type": "INTERVAL")"), at + ": has no \"interval\"");
-    EXPECT_EQ(trigger(R"("type": "INTERVAL", "interval": 60)"), at + ".interval: must be from 120 to 10368000");
+    EXPECT_EQ(trigger(R"("type": "INTERVAL", "interval": 60)"), at + ".interval: must be from 120 to 10368000, not 60");
     EXPECT_EQ(trigger(R"("type": "INTERVAL", "interval": "$x")"), at + ".interval: must not refer to parameters");
     for (const char *cron :
          {"0 0 12 1W * ?", "0 0 12 ? * 2#1", "0,30 0 12 * * ?", "0 0 12 1 * ? 2027", "60 0 12 1 * ?", "30 seconds"})
         EXPECT_EQ(trigger(R"("type": "CRON", "cron": ")" + std::string(cron) + "\""),
                   at + ".cron: \"" + cron + "\" is no cron expression");
     EXPECT_EQ(trigger(R"("type": "CRON", "cron": "0 * 12 * * ?")"),
-              at + ".cron: \"0 * 12 * * ?\" runs more often than every 2 minutes");
+              at + ".cron: \"0 * 12 * * ?\" has times 1 minute apart, and at least 2 minutes are required");
     EXPECT_EQ(trigger(R"("type": "SOMETIMES")"), at + ".type: \"SOMETIMES\" is none of CRON, PREDEFINED, INTERVAL");
     EXPECT_EQ(trigger(R"("cron": "* * * * *")"), at + ": has no \"type\"");
+}
+
+TEST(Definition_8, TheShortestTimeBetweenRuns) {
+    const auto gap = [](std::string_view cron) {
+        return workflow::shortest_gap(workflow::read_trigger_cron(cron).value().cron);
+    };
+    EXPECT_EQ(gap("* * * * *"), 60);
+    EXPECT_EQ(gap("0,59 3,5 * * *"), 59 * 60) << "from 3:00 to 3:59; 3:59 to 5:00 is longer";
+    EXPECT_EQ(gap("0,59 * * * *"), 60) << "from one hour to the next";
+    EXPECT_EQ(gap("0,59 0,23 * * *"), 60) << "from one day to the next";
+    EXPECT_EQ(gap("*/7 * * * *"), 4 * 60) << "from minute 56 to the next hour";
+    EXPECT_EQ(gap("30 6 * * 1"), 86'400) << "as if on each day";
+    EXPECT_EQ(gap("30 6,20 * * *"), 10 * 3'600);
+    EXPECT_EQ(gap("0 0/30 8-10 ? * MON-FRI *"), 30 * 60);
+    EXPECT_EQ(workflow::shortest_gap(workflow::read_trigger_interval("90").value().cron), 90);
+}
+
+// Limits other than the usual ones are in pgtap/workflow_limits.
+TEST(Definition_1_7, StoredDefinitionsKeepTheirLimits) {
+    const std::string id(200, 'x');
+    const std::string json = R"({"id": ")" + id + R"(", "params": {")" + id +
+                             R"(": {"type": "LONG", "value": 1}}, "steps": [{"step": {"id": ")" + id +
+                             R"(", "type": ")" + std::string(20'000, 't') + R"("}}]})";
+    TestWorld world;
+    workflow::Loaded loaded = workflow::load_definition(json, world, {});
+    EXPECT_NE(loaded.definition, nullptr) << loaded.what;
+    workflow::release(loaded);
 }
 
 // VALIDATE of section 1.5: the parameters of the workflow are evaluated as if it ran.

@@ -45,7 +45,7 @@ TEST(Template_1_8, Request) {
         "job_type: \"\" must consist of letters, digits, \".\", \"-\" and \"_\", and begin with a letter, a digit "
         "or \"_\"\nversion: \"-\" must consist of letters, digits, \".\", \"-\" and \"_\", and begin with a "
         "letter, a digit or \"_\"\n: has no \"type\"");
-    EXPECT_EQ(check(make(std::string(129, 'a'))), "job_type: is longer than 128 characters");
+    EXPECT_EQ(check(make(std::string(129, 'a'))), "job_type: has 129 characters, and at most 128 are possible");
     EXPECT_EQ(check(make("a", R"(, "inherit_from": {"b": 1, "c": ""})")),
               "inherit_from.b: must be the version of the template, a string\n"
               "inherit_from.c: must be the version of the template, a string");

@@ -23,8 +23,6 @@ namespace {
 using sel::Value;
 
 constexpr std::string_view k_criticalities[] = {"CRITICAL", "HIGH", "MEDIUM", "LOW"};
-constexpr Bounds k_concurrency{1, k_max_workflow_concurrency};
-constexpr Bounds k_instance_concurrency{1, 999};
 
 // ---- properties ----------------------------------------------------------------------------------------------------
 
@@ -53,10 +51,11 @@ void check_run_strategy(const Reader &reader, const Object &properties) {
     if (json == nullptr || json->is_null())
         return;
     const Where where = properties.where.member("run_strategy");
+    const Bounds bounds{1, reader.limits().workflow_concurrency};
     if (json->type == sel::Type::long_) {
-        reader.whole(properties, "run_strategy", k_concurrency);
+        reader.whole(properties, "run_strategy", bounds);
     } else if (json->type == sel::Type::string && is_number(json->view())) {
-        reader.parsable(properties, "run_strategy", k_concurrency);
+        reader.parsable(properties, "run_strategy", bounds);
     } else if (json->type == sel::Type::string) {
         reader.choice(properties, "run_strategy", k_rules);
     } else if (json->type == sel::Type::map) {
@@ -64,7 +63,7 @@ void check_run_strategy(const Reader &reader, const Object &properties) {
         reader.refuse_others(strategy, {"rule", "workflow_concurrency", "blocked_by"});
         const bool named = reader.require_text(strategy, "rule").has_value();
         const auto rule = reader.choice(strategy, "rule", k_rules);
-        const auto concurrency = reader.whole(strategy, "workflow_concurrency", k_concurrency);
+        const auto concurrency = reader.whole(strategy, "workflow_concurrency", bounds);
         if (named && rule.value_or(0) != 0 && concurrency.value_or(1) != 1)
             reader.problem(where.member("workflow_concurrency"), "must be 1: only PARALLEL has more");
         check_blocked_by(reader, strategy, rule);
@@ -99,7 +98,7 @@ void check_properties(const Reader &reader, const Object &properties, std::initi
                          more);
     reader.text(properties, "owner");
     check_run_strategy(reader, properties);
-    reader.whole(properties, "step_concurrency", k_concurrency);
+    reader.whole(properties, "step_concurrency", {1, reader.limits().step_concurrency});
     check_alerting(reader, properties);
     for (const std::string_view name :
          {"alerting_disabled", "signal_trigger_disabled", "time_trigger_disabled", "events"})
@@ -248,7 +247,7 @@ void check_workflow(const Reader &reader, const Object &workflow, const sel::Map
     check_time_triggers(reader, workflow);
     check_signal_triggers(reader, workflow);
     reader.choice(workflow, "criticality", k_criticalities);
-    reader.whole(workflow, "instance_step_concurrency", k_instance_concurrency);
+    reader.whole(workflow, "instance_step_concurrency", {1, reader.limits().instance_step_concurrency});
     const std::size_t before = reader.problems().found().size();
     const ParamMap params = read_user_params(reader, workflow, "params");
     if (reader.problems().found().size() == before)
@@ -296,22 +295,23 @@ std::optional<Value> read_document(sel::Context &context, std::string_view json,
 }
 
 template <typename Check>
-void check(const Check &document, std::string_view text, sel::World &world, const sel::Limits &limits, Found &found) {
+void check(const Check &document, std::string_view text, sel::World &world, const sel::Limits &limits,
+           const DefinitionLimits &of_definitions, Found &found) {
     NoParams nothing;
     sel::Heap heap(limits.memory);
     sel::Context context(heap, world, nothing, limits);
     if (const auto json = read_document(context, text, found.problems))
-        document(Reader(context, found.problems), *json, found);
+        document(Reader(context, found.problems, of_definitions), *json, found);
 }
 
 template <typename Check>
-Checked checked_by(const Check &document, std::string_view json, sel::World &world,
-                   const sel::Limits &limits) noexcept {
+Checked checked_by(const Check &document, std::string_view json, sel::World &world, const sel::Limits &limits,
+                   const DefinitionLimits &of_definitions = {}) noexcept {
     try {
         auto found = std::make_unique<Found>();
         auto kind = sel::OutcomeKind::value;
         try {
-            check(document, json, world, limits, *found);
+            check(document, json, world, limits, of_definitions, *found);
         } catch (const sel::Failure &failure) {
             if (failure.fault.kind == sel::FaultKind::stopped)
                 kind = sel::OutcomeKind::stopped;
@@ -357,18 +357,19 @@ Checked check_definition(std::string_view json, sel::World &world, const sel::Li
     const auto document = [&](const Reader &reader, const Value &value, Found &found) {
         TemplatesAtHand at_hand;
         take_templates(reader, templates, at_hand);
-        check_document(Reader(reader.context(), reader.problems(), of_definitions), value, at_hand);
+        check_document(reader, value, at_hand);
         found.used = std::move(at_hand.used);
     };
-    return checked_by(document, json, world, limits);
+    return checked_by(document, json, world, limits, of_definitions);
 }
 
-Checked check_template(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
+Checked check_template(std::string_view json, sel::World &world, const sel::Limits &limits,
+                       const DefinitionLimits &of_definitions) noexcept {
     // cppcheck-suppress throwInNoexceptFunction // checked_by() catches it
     const auto document = [](const Reader &reader, const Value &value, const Found & /*found*/) {
         check_template_request(reader, value);
     };
-    return checked_by(document, json, world, limits);
+    return checked_by(document, json, world, limits, of_definitions);
 }
 
 Checked check_inheritance(std::string_view templates, const TemplateName &name, sel::World &world,
@@ -380,12 +381,13 @@ Checked check_inheritance(std::string_view templates, const TemplateName &name, 
     return checked_by(document, templates, world, limits);
 }
 
-Checked check_change(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
+Checked check_change(std::string_view json, sel::World &world, const sel::Limits &limits,
+                     const DefinitionLimits &of_definitions) noexcept {
     // cppcheck-suppress throwInNoexceptFunction // checked_by() catches it
     const auto document = [](const Reader &reader, const Value &value, const Found & /*found*/) {
         check_changes(reader, value);
     };
-    return checked_by(document, json, world, limits);
+    return checked_by(document, json, world, limits, of_definitions);
 }
 
 void release(Checked &checked) noexcept {

@@ -38,13 +38,15 @@ struct Checked {
 Checked check_definition(std::string_view json, sel::World &world, const sel::Limits &limits,
                          const DefinitionLimits &of_definitions = {}, std::string_view templates = {}) noexcept;
 // json: the request that creates a job template. Checks everything that needs no other template.
-Checked check_template(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept;
+Checked check_template(std::string_view json, sel::World &world, const sel::Limits &limits,
+                       const DefinitionLimits &of_definitions = {}) noexcept;
 // Whether a template and those that it inherits from fit together. templates: an array of them all. Places are in the
 // definition of the template.
 Checked check_inheritance(std::string_view templates, const TemplateName &name, sel::World &world,
                           const sel::Limits &limits) noexcept;
 // Checks a change of a workflow's properties: properties, and members that only a change has.
-Checked check_change(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept;
+Checked check_change(std::string_view json, sel::World &world, const sel::Limits &limits,
+                     const DefinitionLimits &of_definitions = {}) noexcept;
 void release(Checked &checked) noexcept;
 
 } // namespace scylla::model::workflow

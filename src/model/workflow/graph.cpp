@@ -267,7 +267,7 @@ std::unique_ptr<Definition> read_definition(std::string_view json, sel::World &w
     // Strings of the value refer to the text of the JSON.
     const Value value = sel::read_json(context, sel::make_string(definition->heap, json).view());
     Problems problems;
-    const Reader reader(context, problems);
+    const Reader reader(context, problems, k_limits_of_stored);
     const Where root;
     if (const sel::Map *map = reader.as_object(value, root)) {
         const Object workflow{*map, root};

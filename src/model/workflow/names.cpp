@@ -46,8 +46,8 @@ bool is_reserved(std::string_view param) noexcept {
 
 void check_id(const Reader &reader, std::string_view id, const Where &where, Named named) {
     const bool may_begin_with_digit = named == Named::workflow || named == Named::job_template;
-    if (id.size() > static_cast<std::size_t>(k_max_id))
-        return reader.problem(where, "is longer than " + std::to_string(k_max_id) + " characters");
+    if (const auto size = static_cast<std::int64_t>(id.size()); size > reader.limits().of_texts.id)
+        return reader.problem(where, too_many(size, "characters", reader.limits().of_texts.id));
     if (id.empty() || !(is_letter(id[0]) || (may_begin_with_digit && is_digit(id[0]))) ||
         !std::all_of(id.begin(), id.end(), in_id))
         return reader.problem(
@@ -71,7 +71,7 @@ std::string_view require_id(const Reader &reader, const Object &of, Named named)
 }
 
 void check_words(const Reader &reader, const Object &of) {
-    const auto name = reader.text(of, "name", k_max_name);
+    const auto name = reader.text(of, "name", reader.limits().of_texts.name);
     if (name && (name->empty() || !std::all_of(name->begin(), name->end(), in_name)))
         reader.problem(of.where.member("name"),
                        quoted(*name) + R"( must consist of letters, digits, blanks and _.,:@&='(){}$+[]-/\)");

@@ -47,13 +47,23 @@ std::optional<std::int64_t> parse_whole(std::string_view text) noexcept {
     return number;
 }
 
+bool fits(std::int64_t number, Bounds bounds) noexcept { return number >= bounds.least && number <= bounds.most; }
+
 std::string between(Bounds bounds) {
     return "must be from " + std::to_string(bounds.least) + " to " + std::to_string(bounds.most);
+}
+std::string not_between(std::int64_t number, Bounds bounds) {
+    return between(bounds) + ", not " + std::to_string(number);
 }
 
 } // namespace
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+std::string too_many(std::int64_t count, std::string_view what, std::int64_t most) {
+    return "has " + std::to_string(count) + " " + std::string(what) + ", and at most " + std::to_string(most) +
+           " are possible";
+}
 
 std::optional<std::int64_t> parse_duration(std::string_view text) noexcept {
     std::optional<std::int64_t> sum;
@@ -120,9 +130,11 @@ std::optional<std::string_view> Reader::text(const Object &of, std::string_view 
         return std::nullopt;
     }
     context_.work_on(found->size);
-    if (static_cast<std::int64_t>(found->size) > most && sel::count_chars(found->view()) > most) {
-        problem(of.where.member(name), "is longer than " + std::to_string(most) + " characters");
-        return std::nullopt;
+    if (static_cast<std::int64_t>(found->size) > most) {
+        if (const std::int64_t size = sel::count_chars(found->view()); size > most) {
+            problem(of.where.member(name), too_many(size, "characters", most));
+            return std::nullopt;
+        }
     }
     return found->view();
 }
@@ -147,9 +159,10 @@ std::optional<std::int64_t> Reader::whole(const Object &of, std::string_view nam
     const Value *found = find(of, name);
     if (found == nullptr)
         return std::nullopt;
-    if (found->type == sel::Type::long_ && found->number >= bounds.least && found->number <= bounds.most)
+    const bool is_whole = found->type == sel::Type::long_;
+    if (is_whole && fits(found->number, bounds))
         return found->number;
-    problem(of.where.member(name), between(bounds));
+    problem(of.where.member(name), is_whole ? not_between(found->number, bounds) : between(bounds));
     return std::nullopt;
 }
 
@@ -175,8 +188,8 @@ void Reader::parsable(const Object &of, std::string_view name, Bounds bounds) co
     if (found->view().find('$') != std::string_view::npos)
         return;
     const auto number = parse_whole(found->view());
-    if (!number || *number < bounds.least || *number > bounds.most)
-        problem(of.where.member(name), between(bounds));
+    if (!number || !fits(*number, bounds))
+        problem(of.where.member(name), number ? not_between(*number, bounds) : between(bounds));
 }
 
 void Reader::duration(const Object &of, std::string_view name, Bounds seconds) const {
@@ -189,7 +202,7 @@ void Reader::duration(const Object &of, std::string_view name, Bounds seconds) c
     if (!millis)
         problem(of.where.member(name), "is no duration, as \"1 day 2 hours\"");
     else if (*millis < seconds.least * 1'000 || *millis > seconds.most * 1'000)
-        problem(of.where.member(name), between(seconds) + " seconds");
+        problem(of.where.member(name), between(seconds) + " seconds, not " + quoted(found->view()));
 }
 
 void Reader::check_expression(std::string_view text, const Where &where) const {
@@ -241,9 +254,14 @@ void Reader::refuse_others(const Object &of, std::initializer_list<std::string_v
 }
 
 std::string show_seconds(std::int64_t seconds) {
+    const auto counted = [&](std::int64_t unit, const char *name) {
+        return std::to_string(seconds / unit) + " " + name + (seconds == unit ? "" : "s");
+    };
     constexpr std::int64_t k_day = 86'400;
-    return seconds % k_day == 0 ? std::to_string(seconds / k_day) + (seconds == k_day ? " day" : " days")
-                                : std::to_string(seconds) + " seconds";
+    constexpr std::int64_t k_minute = 60;
+    return seconds % k_day == 0      ? counted(k_day, "day")
+           : seconds % k_minute == 0 ? counted(k_minute, "minute")
+                                     : counted(1, "second");
 }
 
 } // namespace scylla::model::workflow

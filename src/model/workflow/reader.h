@@ -14,11 +14,9 @@
 
 namespace scylla::model::workflow {
 
-inline constexpr std::int64_t k_max_name = 256;
-inline constexpr std::int64_t k_max_text = 16'384;
-inline constexpr std::int64_t k_max_id = 128;
-
 std::string quoted(std::string_view text);
+// "has 301 steps, and at most 300 are possible"
+std::string too_many(std::int64_t count, std::string_view what, std::int64_t most);
 
 struct Bounds {
     std::int64_t least;
@@ -45,7 +43,10 @@ public:
     bool has(const Object &of, std::string_view name) const { return find(of, name) != nullptr; }
     const sel::Map *object(const Object &of, std::string_view name) const;
     const sel::Array *array(const Object &of, std::string_view name) const;
-    std::optional<std::string_view> text(const Object &of, std::string_view name, std::int64_t most = k_max_text) const;
+    std::optional<std::string_view> text(const Object &of, std::string_view name) const {
+        return text(of, name, limits_.of_texts.text);
+    }
+    std::optional<std::string_view> text(const Object &of, std::string_view name, std::int64_t most) const;
     std::optional<bool> flag(const Object &of, std::string_view name) const;
     std::optional<std::int64_t> whole(const Object &of, std::string_view name, Bounds bounds) const;
     // A whole number, or a text with one. A text with references to parameters is checked when they are known.
@@ -73,7 +74,7 @@ private:
     DefinitionLimits limits_;
 };
 
-// A time in words: "120 days", "90 seconds".
+// A time in words: "120 days", "2 minutes", "90 seconds".
 std::string show_seconds(std::int64_t seconds);
 
 // The milliseconds of a duration in words: the sum of all numbers that are followed by a unit, with any text between

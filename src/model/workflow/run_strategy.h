@@ -16,7 +16,6 @@ inline constexpr std::array<std::string_view, 6> k_rules = {"PARALLEL",   "SEQUE
                                                             "FIRST_ONLY", "LAST_ONLY",  "SERIAL_LATEST_ONLY"};
 // The statuses of a run that can block the runs after it. The engine's SQL knows them too (workflow/write.cpp).
 inline constexpr std::array<std::string_view, 3> k_blocking = {"FAILED", "TIMED_OUT", "STOPPED"};
-inline constexpr std::int32_t k_max_workflow_concurrency = 1'000;
 inline constexpr std::int32_t k_default_parallelism = 20;
 
 struct RunStrategy {
@@ -28,9 +27,9 @@ constexpr std::string_view name(Rule rule) noexcept { return k_rules[static_cast
 
 constexpr RunStrategy parallel(std::int32_t concurrency) noexcept { return {Rule::parallel, concurrency}; }
 
-// From a word, which is a rule or a number. Nothing: it is neither.
-inline std::optional<RunStrategy> read_run_strategy(std::string_view word,
-                                                    std::optional<std::int32_t> concurrency) noexcept {
+// From a word, which is a rule or a number. Nothing: it is neither. usual: concurrency of PARALLEL without a number.
+inline std::optional<RunStrategy> read_run_strategy(std::string_view word, std::optional<std::int32_t> concurrency,
+                                                    std::int32_t usual = k_default_parallelism) noexcept {
     std::int32_t number = 0;
     const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), number);
     if (error == std::errc{} && stop == word.data() + word.size())
@@ -39,7 +38,7 @@ inline std::optional<RunStrategy> read_run_strategy(std::string_view word,
     if (!rule)
         return std::nullopt;
     if (static_cast<Rule>(*rule) == Rule::parallel)
-        return parallel(concurrency.value_or(k_default_parallelism));
+        return parallel(concurrency.value_or(usual));
     return RunStrategy{static_cast<Rule>(*rule), 1};
 }
 

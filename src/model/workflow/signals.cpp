@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "model/join.h"
 #include "model/workflow/param_json.h"
 #include "model/workflow/steps.h"
 #include "model/workflow/trigger_times.h"
@@ -25,8 +24,10 @@ void check_cron(const Reader &reader, std::string_view text, const Where &where)
     const auto times = read_trigger_cron(text);
     if (!times || times->cron.seconds != 0)
         return reader.problem(where, quoted(text) + " is no cron expression");
-    if (is_too_frequent(times->cron))
-        reader.problem(where, quoted(text) + " runs more often than every 2 minutes");
+    const std::int64_t least = reader.limits().trigger_interval;
+    if (const std::int64_t gap = shortest_gap(times->cron); gap < least)
+        reader.problem(where, quoted(text) + " has times " + show_seconds(gap) + " apart, and at least " +
+                                  show_seconds(least) + " are required");
 }
 
 // A reference in it has nothing to refer to.
@@ -52,11 +53,10 @@ void check_time_trigger(const Reader &reader, const Object &trigger) {
             reader.problem(trigger.where.member("expression"),
                            quoted(*name) + " is none of @hourly, @daily, @weekly, @monthly and @yearly");
     } else if (type == 2) {
-        constexpr std::int64_t k_least = 120;
         reader.refuse_others(trigger, {"type", "interval", "timezone", "fuzzy_max_delay"});
         if (!reader.has(trigger, "interval"))
             reader.problem(trigger.where, R"(has no "interval")");
-        check_trigger_duration(reader, trigger, "interval", k_least);
+        check_trigger_duration(reader, trigger, "interval", reader.limits().trigger_interval);
     }
     check_time_zone(reader, trigger);
     check_trigger_duration(reader, trigger, "fuzzy_max_delay", 0);
@@ -132,9 +132,10 @@ void check_signal_trigger(const Reader &reader, const Object &trigger) {
     reader.expression(trigger, "dedup_expr");
     read_user_params(reader, trigger, "params");
     const sel::Map *signals = reader.object(trigger, "definitions");
-    if (signals == nullptr || signals->size == 0 || signals->size > k_max_inputs)
-        return reader.problem(trigger.where,
-                              "must have 1 to " + std::to_string(k_max_inputs) + " signals in \"definitions\"");
+    if (signals == nullptr || signals->size == 0)
+        return reader.problem(trigger.where, R"(must have a signal in "definitions")");
+    if (const std::int64_t most = reader.limits().trigger_signals; signals->size > most)
+        return reader.problem(trigger.where.member("definitions"), too_many(signals->size, "signals", most));
     const Where where = trigger.where.member("definitions");
     std::optional<std::size_t> keys;
     for (const sel::Map::Member &member : signals->all()) {

@@ -402,9 +402,7 @@ void check_steps(const Reader &reader, const Object &workflow, TemplatesAtHand &
     StepChecker checker(reader, templates);
     checker.check_list(workflow, 0);
     if (checker.count() > limits.steps)
-        reader.problem(workflow.where.member("steps"), "there are " + std::to_string(checker.count()) +
-                                                           " steps, and at most " + std::to_string(limits.steps) +
-                                                           " are possible");
+        reader.problem(workflow.where.member("steps"), too_many(checker.count(), "steps", limits.steps));
 }
 
 } // namespace scylla::model::workflow

@@ -1,5 +1,6 @@
 #include "model/workflow/trigger_times.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "model/quartz.h"
@@ -37,14 +38,23 @@ std::optional<TriggerTimes> read_trigger_interval(std::string_view text) noexcep
     return times;
 }
 
-// Two adjacent minutes, in one hour or from one hour to the next.
-bool is_too_frequent(const Cron &cron) noexcept {
-    constexpr int k_least = 120;
-    const bool in_an_hour = (cron.minutes & cron.minutes >> 1U) != 0;
-    const bool over_hours =
-        (cron.minutes & 1U) != 0 && (cron.minutes >> 59U) != 0 &&
-        ((cron.hours & cron.hours >> 1U) != 0 || ((cron.hours & 1U) != 0 && (cron.hours >> 23U) != 0));
-    return in_an_hour || over_hours || (cron.seconds != 0 && cron.seconds < k_least);
+std::int64_t shortest_gap(const Cron &cron) noexcept {
+    constexpr int k_hours = 24;
+    constexpr int k_minutes = 60;
+    constexpr int k_day = k_hours * k_minutes;
+    if (cron.seconds != 0)
+        return cron.seconds;
+    int first = k_day;
+    int last = -k_day;
+    int gap = k_day;
+    for (int minute = 0; minute < k_day; minute++) {
+        if ((cron.hours >> (minute / k_minutes) & 1U) == 0 || (cron.minutes >> (minute % k_minutes) & 1U) == 0)
+            continue;
+        first = std::min(first, minute);
+        gap = std::min(gap, minute - last);
+        last = minute;
+    }
+    return std::int64_t{std::min(gap, first + k_day - last)} * k_minutes;
 }
 
 } // namespace scylla::model::workflow

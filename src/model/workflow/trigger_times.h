@@ -20,7 +20,7 @@ std::optional<TriggerTimes> read_trigger_cron(std::string_view text) noexcept;
 std::optional<TriggerTimes> read_trigger_interval(std::string_view text) noexcept;
 std::optional<std::int64_t> read_trigger_seconds(std::string_view text) noexcept;
 
-// Whether two of its times are less than two minutes apart.
-bool is_too_frequent(const Cron &cron) noexcept;
+// The least number of seconds between two of its times, if it has times on days that follow each other.
+std::int64_t shortest_gap(const Cron &cron) noexcept;
 
 } // namespace scylla::model::workflow

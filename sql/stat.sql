@@ -212,7 +212,9 @@ comment on function scylla._stat_monitor is 'The counters that scylla.stat_monit
 
 create or replace view scylla.stat_monitor as
     select (select a.pid from pg_catalog.pg_stat_activity a
-            where a.backend_type = 'scylla monitor' and a.datname = pg_catalog.current_database() limit 1) as pid, m.*
+            where a.backend_type = 'scylla monitor' and a.datname = pg_catalog.current_database() limit 1) as pid, m.*,
+           (select count(*)::integer from pg_catalog.pg_stat_activity a
+            where a.backend_type = 'scylla worker' and a.datname = pg_catalog.current_database()) as server_workers
     from scylla._stat_monitor() m;
 comment on view scylla.stat_monitor is
 'What the monitor of this database has done since stats_reset; no row before its first round.';
@@ -228,6 +230,8 @@ comment on column scylla.stat_monitor.errors is 'Errors that ended a monitor; a 
 comment on column scylla.stat_monitor.last_error is 'Message of the last error.';
 comment on column scylla.stat_monitor.last_error_time is 'When it happened.';
 comment on column scylla.stat_monitor.stats_reset is 'When counting began.';
+comment on column scylla.stat_monitor.server_workers is
+    'How many processes that call handlers run in this database now; scylla.stat_server_worker has a row for each.';
 
 create or replace function scylla._server_workers(
         out pid integer, out role text, out state text, out task bigint, out since timestamptz)

@@ -64,6 +64,7 @@ $holder->query_safe('select pg_advisory_lock(7)');
 submit('a', 'shown', $wait);
 eventually($node, $shown, 'a|running|a|shown|t|t', '... and one that calls a handler');
 is(sql($node, q(select w.worker = 'scylla-worker-' || s.pid, w.queue, w.leases from scylla.stat_worker w, scylla.stat_server_worker s)), 't|a|1', '... and so does stat_worker');
+is(sql($node, 'select server_workers from scylla.stat_monitor'), '1', '... and stat_monitor');
 my $since = sql($node, 'select since from scylla.stat_server_worker');
 sql($node, 'grant select on scylla.stat_server_worker to a, b; grant execute on function scylla._server_workers to a, b');
 is(sql($node, 'set role a; select role, task from scylla.stat_server_worker'), 'a|shown', '... to its role');

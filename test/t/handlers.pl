@@ -228,7 +228,7 @@ $worker->quit;
 sub work_for
 {
 	my ($time, $queue) = @_;
-	return sqlstate($node, "set statement_timeout = '$time ms'; call scylla.work('$queue')");
+	return sqlstate($node, "set statement_timeout = '$time ms'; call scylla.work('$queue', timeout => '1 h')");
 }
 $holder->query_safe('select pg_advisory_lock(7)');
 sql($node, q(select scylla.submit('q', '["select to_jsonb(pg_advisory_xact_lock(7)::text)"]', rn => 'timed out')));

@@ -63,7 +63,7 @@ TEST(Params_4_1, EveryProblemHasItsPlace) {
     EXPECT_EQ(problems_of(R"({"a b": {"type": "LONG_ARRAY", "value": 5}})"),
               R"(["a b"].value: LONG is not LONG_ARRAY)");
     EXPECT_EQ(problems_of(R"({"m": {"type": "MAP", "value": {"n": {"type": "LONG", "value": null}}}})"),
-              "m.value.n.value: NULL is not LONG");
+              R"(m.value.n: has neither "value" nor "expression")");
     EXPECT_EQ(problems_of(R"({"x": {"type": "LONG", "value": 1, "tags": ["a", {"name": "b"}, 5, "a"]}})"),
               "x.tags[2]: must be a name or an object with a \"name\"\nx.tags[3]: the tag \"a\" is there twice");
     EXPECT_EQ(problems_of(R"({"x": {"type": "LONG", "value": 1, "tags": 5, "meta": 5, "validator": 5}})"),

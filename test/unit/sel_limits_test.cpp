@@ -1,7 +1,7 @@
 // What an expression may use (Maestro, section 4.7: limits), and interpolation (section 4.5).
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "model/sel/evaluate.h"
 #include "model/sel/interpolate.h"
@@ -11,6 +11,9 @@
 namespace {
 
 namespace sel = scylla::model::sel;
+
+// Of this process: other work on the machine does not count.
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 std::string repeat(std::string_view text, int count) {
     std::string made;
@@ -110,7 +113,7 @@ TEST(Sel_4_7_Limits, Stop) {
 
 // However slow its parts, an evaluation looks often enough at whether to stop: no operation does much without counting.
 TEST(Sel_4_7_Limits, TheMostExpensiveOnesEnd) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = processor_seconds();
     for (const char *text :
          {"s = 'a'; for (i = 0; i < 20; i += 1) s += s; t = s + 'b'; s += s; for (;;) s.indexOf(t);",
           "s = 'a'; for (i = 0; i < 20; i += 1) s += s; t = 'b' + s; s += s; for (;;) s.lastIndexOf(t);",
@@ -124,7 +127,7 @@ TEST(Sel_4_7_Limits, TheMostExpensiveOnesEnd) {
           "for (i = 0; i < 25000; i += 1) String.format('%10000s', 'a');",
           "for (i = 0; i < 25000; i += 1) for (j = 0; j < 25000; j += 1) new DateTime(0).toString('EEEEEEEEE');"})
         EXPECT_NE(eval(text, "{}", {.steps = 2'000'000}).find("1:"), std::string::npos) << text;
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+    EXPECT_LT(processor_seconds() - start, 120.0); // without limits it would be hours
 }
 
 // Section 4.5.
@@ -181,15 +184,15 @@ TEST(Sel_4_7_Speed, AnExpressionThatIsParsedOnce) {
     TestWorld world;
     OneParam params;
     constexpr int k_rounds = 20'000;
-    const auto start = std::chrono::steady_clock::now();
+    const double start = processor_seconds();
     for (int i = 0; i < k_rounds; i++) {
         sel::Heap heap(limits.memory);
         sel::Context context(heap, world, params, limits);
         ASSERT_EQ(sel::evaluate(*program, context).number, 1);
     }
-    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
-    RecordProperty("nanoseconds", static_cast<int>(took.count() * 1'000 / k_rounds));
-    EXPECT_LT(took.count() / k_rounds, 50.0);
+    const double nanoseconds = (processor_seconds() - start) * 1e9 / k_rounds;
+    RecordProperty("nanoseconds", static_cast<int>(nanoseconds));
+    EXPECT_LT(nanoseconds, 50'000.0);
 }
 
 } // namespace

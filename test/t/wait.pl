@@ -13,7 +13,7 @@ use Test::More;
 # The monitor's rounds are far apart: it acts when a time has come that a commit has told it, and does not make up for lost
 # signals.
 my $node = new_node('main',
-	settings => "scylla.monitor = on\nscylla.monitor_interval = '1 h'\nautovacuum = off\nmax_connections = 240\nclient_min_messages = warning");
+	settings => "scylla.monitor = on\nscylla.monitor_interval = '1 h'\nscylla.default_timeout = '1 h'\nautovacuum = off\nmax_connections = 240\nclient_min_messages = warning");
 my $folder = PostgreSQL::Test::Utils::tempdir;
 sql($node, 'create extension scylla');
 wait_for_monitor($node, 'postgres');
@@ -33,7 +33,8 @@ sub begin_wait
 {
 	my ($waiter, $call) = @_;
 	$waiter->{session}->query_until(qr/^begun$/m, "\\echo begun\n$call;\n\\echo ended :SQLSTATE\n");
-	$waiter->{node}->poll_query_until('postgres', sleeping("pid = $waiter->{pid}"), '1') or die "$call does not sleep";
+	$waiter->{node}->poll_query_until('postgres', sleeping("pid = $waiter->{pid}"), '1')
+	  or die "$call does not sleep: " . sql($waiter->{node}, "select state, wait_event_type, wait_event from pg_stat_activity where pid = $waiter->{pid}");
 }
 
 sub sleeping

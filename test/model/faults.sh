@@ -121,11 +121,21 @@ conditions=(
   "a value that comes late is not shown|s/case when not c.failed then c.value else p.result end/case when not c.failed and g.deadline is null then c.value else p.result end/"
   "a deferred task keeps what it waited for|s/^    delete from twin.gate g where g.task = t.id;//"
   "a deferred task forgets its state|s/t.state := coalesce(defer.state, t.state);/t.state := defer.state;/"
-  "a task may wait for itself|s/ and twin.waits_for(w.provider, t.id);/ and false;/"
+  "a task may wait for itself|s/ and twin.waits_for(g.provider, t.id);/ and false;/"
   "not yet is in the history|s/case when reason is null then t.earlier/case when reason is null then t.history/"
   "not yet is not counted|s/t.answers := t.answers + 1;//"
   "not yet is a failure|s/first_failure.failures := 1;/first_failure.failures := 1; t.failures := t.failures + 1;/"
   "a task that has run waits for its first time|s/if t.not_before > moment and t.attempt = 0 then/if t.not_before > moment then/"
+  # checks
+  "equal checks are not shared|s/ and c.spec = question and / and false and /"
+  "a check with other decimals is another check|s/ and c.spec = question and / and c.spec::text = question::text and /"
+  "a check that has ended is joined|s/ and twin.is_live(c) and c.id <> waiter.id;/ and c.id <> waiter.id;/"
+  "a check outlives its last waiter|s/if wanted is null then/if false then/"
+  "a check is asked as seldom as anybody wants|s/select min(w.every) from/select max(w.every) from/"
+  "a check is asked as its retry policy says|s/case when t.is_check then twin.check_interval(t.id) end, //"
+  "a check is not asked sooner|s/perform twin.ask_sooner(asked, moment);/null;/"
+  "a check that has failed is asked sooner|s/ and c.answered = c.updated;/;/"
+  "a check keeps the priority of the first who waits|s/elsif wanted > asked.priority then/elsif false then/"
 )
 
 pools=(
@@ -183,10 +193,11 @@ declare -A found_by=(
   ["who has nothing keeps the turn"]=5
   ["a deduplication key does nothing"]=2
   ["a deduplication key is taken for ever"]=2
-  ["a request_id means nothing"]=6
-  ["what an on_failure ignores ends the task"]=2
-  ["a deferred task forgets its state"]=2
-  ["a task that has run waits for its first time"]=3
+  ["a request_id means nothing"]=2
+  ["what an on_failure ignores ends the task"]=6
+  ["a deferred task keeps what it waited for"]=5
+  ["a task may wait for itself"]=8
+  ["a task that has run waits for its first time"]=5
   ["a deferred task keeps what it holds"]=2
   ["nothing needs room, too"]=9
   ["the head of a strict line is planned"]=39

@@ -98,7 +98,7 @@ begin
             'args', (select jsonb_agg(case when jsonb_typeof(e) = 'object' and e ? 'seq' then e - '{seq,sent}'::text[] else e end order by n)
                      from jsonb_array_elements(case when task -> 'args' <> 'null' then task -> 'args' else '[]' end) with ordinality _(e, n)),
             'no args', task ->> 'args' is null,
-            'errors', (select jsonb_agg(case when e ->> 'code' in ('timeout', 'dependency-failed', 'dependency-timeout', 'queue-full', 'elided')
+            'errors', (select jsonb_agg(case when e ->> 'code' in ('timeout', 'dependency-failed', 'dependency-timeout', 'queue-full', 'check-unused', 'elided')
                                              then e || '{"description": "..."}' else e end order by n)
                        from jsonb_array_elements(task -> 'errors') with ordinality _(e, n)),
             'has deadline', task ->> 'deadline' is not null,
@@ -212,15 +212,20 @@ declare
     ours jsonb;
 begin
     select jsonb_agg(array[c.kind, c.name, c.match::text, c.status, c.value::text, c.waiters::text] order by c.name collate "C", c.match)
-    into theirs from scylla.condition c where c.kind = 'callback' or c.waiters > 0;
-    select jsonb_agg(array[case when c.signal is null then 'callback' else 'signal' end, coalesce(c.token, c.signal), c.match::text,
-                           case when c.ended is null then 'waiting' when c.failed then 'rejected' else 'resolved' end, c.value::text,
-                           w.waiters::text] order by coalesce(c.token, c.signal) collate "C", c.match)
+    into theirs from scylla.condition c where c.kind <> 'signal' or c.waiters > 0;
+    select jsonb_agg(array[c.kind, c.name, c.match::text, c.status, c.value::text, w.waiters::text] order by c.name collate "C", c.match)
     into ours
-    from twin.condition c
-    cross join lateral (select count(*) as waiters from twin.gate g join twin.task t on t.id = g.task
-                        where g.provider = c.id and t.status = 'waiting') w
-    where c.token is not null or c.ended is null and w.waiters > 0;
+    from (select c.id, case when c.signal is null then 'callback' else 'signal' end as kind, coalesce(c.token, c.signal) as name, c.match,
+                 case when c.ended is null then 'waiting' when c.failed then 'rejected' else 'resolved' end as status, c.value
+          from twin.condition c
+          union all
+          select t.id, 'check', t.queue, t.spec, 'waiting', null from twin.task t where t.is_check and twin.is_live(t)) c
+    cross join lateral (select count(*) as waiters
+                        from (select t.id, g.provider from twin.gate g join twin.task t on t.id = g.task where t.status = 'waiting'
+                              union all
+                              select t.id, unnest(t.depends_on) from twin.task t where t.status = 'waiting') g
+                        where g.provider = c.id) w
+    where c.kind <> 'signal' or c.status = 'waiting' and w.waiters > 0;
     if theirs is distinct from ours then
         perform driver.differ('conditions', theirs::text, ours::text);
     end if;

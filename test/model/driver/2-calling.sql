@@ -96,6 +96,15 @@ begin
     return arguments;
 end $$;
 
+-- The checks that the extension has made in this call: the twin gives its own the same names.
+create function driver.name_checks() returns void language plpgsql as $$
+begin
+    delete from twin.next_name;
+    insert into twin.next_name (name)
+    select driver.checked_name(s.rn) from scylla.task_spec s
+    where s.is_check and not exists (select from twin.task t where t.rn = s.rn) order by s.id;
+end $$;
+
 create function driver.count_outcome(verb text, outcome jsonb) returns void language plpgsql as $$
 begin
     insert into driver.tally
@@ -151,6 +160,9 @@ begin
     theirs := driver.outcome('scylla', call, verb.gives);
     if theirs ? 'rows' then
         arguments := driver.with_made_names(verb_name, arguments, theirs);
+    end if;
+    if arguments ? 'wait_for' then
+        perform driver.name_checks();
     end if;
     ours := driver.outcome('twin', driver.call_text(verb_name, arguments), verb.gives);
     perform driver.compare_outcome(call, verb, began, theirs, ours);

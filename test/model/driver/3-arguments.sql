@@ -251,13 +251,23 @@ create function driver.some_params() returns jsonb language sql as $$
                               '{"n": "1"}', '{"yes": true, "n": -1e3}', '{"who": "A", "more": 1}'], '{5,"[]","{\"n\": [1]}",null}')::jsonb;
 $$;
 
--- An element of wait_for. Only callbacks have an on_failure of their own: with tasks of several that fail in one call, it is up to the
--- extension which of them is named.
+-- Few questions, some of which are equal though they look different.
+create function driver.some_check() returns jsonb language sql as $$
+    select jsonb_build_object('queue', driver.pick('asks', 'asks', 'asks', 'bounded'), 'spec', driver.pick(
+               '{"day": 1, "table": "t"}', '{"table": "t", "day": 1.0}', '{"day": 2, "of": [null]}', '{"of": [null], "day": 2}', '"1"', '1', '1.00')::jsonb)
+        || case when driver.chance(0.9) then jsonb_build_object('every', driver.pick('20 min', '1 h', '2 h', '1 day', null)) else '{}' end;
+$$;
+
+-- An element of wait_for. Only callbacks and checks have an on_failure of their own: with tasks of several that fail in one call, it is
+-- up to the extension which of them is named.
 create function driver.some_wait() returns jsonb language plpgsql as $$
 declare
     wait jsonb;
 begin
-    case driver.below(8)
+    case driver.below(11)
+    when 8, 9, 10 then
+        wait := jsonb_build_object('check', driver.some_check())
+            || case when driver.chance(0.5) then jsonb_build_object('on_failure', driver.pick('cascade', 'skip', 'ignore', null)) else '{}' end;
     when 0, 1, 2 then
         wait := jsonb_build_object('signal', driver.pick('s1', 's1', 's2'))
             || case when driver.chance(0.8) then jsonb_build_object('match', driver.some_match()) else '{}' end;
@@ -291,7 +301,11 @@ begin
             '[{"task": "t1", "match": {}}]', '[{"callback": "c1", "timeout": "0"}]', '[{"callback": "c1", "timeout": "366 days"}]',
             '[{"callback": "c1", "on_timeout": "skip"}]', '[{"signal": "s1", "timeout": "1 h", "on_timeout": "stop"}]',
             '[{"callback": "c1", "colour": 1}]', '[{"callback": "c1", "on_failure": "stop"}]', '[{"callback": "unknown"}]',
-            '[{"task": "unknown"}]', '[{"signal": "s2"}, {"task": "unknown"}]', '"c1"'), 'jsonb');
+            '[{"task": "unknown"}]', '[{"signal": "s2"}, {"task": "unknown"}]', '"c1"',
+            '[{"check": 5}]', '[{"check": {"queue": "asks"}}]', '[{"check": {"spec": 1}}]', '[{"check": {"queue": "asks", "spec": null}}]',
+            '[{"check": {"queue": "", "spec": 1}}]', '[{"check": {"queue": 5, "spec": 1}}]', '[{"check": {"queue": "asks", "spec": 1, "every": "0"}}]',
+            '[{"check": {"queue": "asks", "spec": 1, "colour": 1}}]', '[{"check": {"queue": "asks", "spec": 1}, "signal": "s1"}]',
+            '[{"check": {"queue": "asks", "spec": 1}, "match": {}}]', '[{"check": {"queue": "asks", "spec": 1}}, {"task": "unknown"}]'), 'jsonb');
     end if;
     return driver.literal((select coalesce(jsonb_agg(driver.some_wait()), '[]') from generate_series(1, driver.below(4)))::text, 'jsonb');
 end $$;

@@ -130,6 +130,22 @@ begin
         leased, worker, queue, one);
 end $$;
 
+-- No check is deferred until its own question is answered: which of the two checks that ask this then is found by others is up to the
+-- extension.
+create function driver.some_deferral() returns jsonb language plpgsql as $$
+declare
+    lease jsonb := driver.some_lease();
+    waits text := case when driver.chance(0.02) then 'NULL::jsonb' else driver.some_waits() end;
+    elements jsonb;
+begin
+    execute 'select ' || waits into elements;
+    if exists (select from twin.task t cross join jsonb_path_query(elements, '$[*].check') c
+               where t.is_check and driver.literal(t.rn) = lease ->> 'rn' and t.queue = c ->> 'queue' and t.spec = c -> 'spec') then
+        waits := driver.literal('[]', 'jsonb');
+    end if;
+    return lease || driver.argument('wait_for', waits);
+end $$;
+
 create function driver.some_arguments(verb text) returns jsonb language plpgsql as $$
 begin
     return case verb
@@ -252,9 +268,7 @@ begin
         driver.some_lease()
         || driver.optional(0.6, 'retry_after', driver.literal(driver.pick_mostly(
             '{0,1 us,1.5 s,1 h,1 mon,365 days,NULL}', '{-1 s,366 days}'), 'interval'))
-    when 'defer' then
-        driver.some_lease()
-        || driver.argument('wait_for', case when driver.chance(0.02) then 'NULL::jsonb' else driver.some_waits() end)
+    when 'defer' then driver.some_deferral()
         || driver.optional(0.5, 'state', driver.some_json())
     when 'create_pool' then
         driver.argument('pool', driver.literal(case when driver.chance(0.5) then 'new' else driver.some_pool() end))

@@ -237,7 +237,8 @@ begin
     end if;
 end $$;
 
--- A gate of a waiting task times out, and somebody looks at once: what ends later, but before anybody looks, would still count.
+-- A gate of a waiting task times out, and somebody looks at once: what ends later, but before anybody looks, would still count. None
+-- that is of a check and without which the task goes on waiting: the extension may remember such a gate, with the time that it had.
 create function driver.time_out_gate() returns void language plpgsql as $$
 declare
     moment timestamptz := clock_timestamp() - '1 min'::interval;
@@ -245,11 +246,12 @@ declare
     g record;
 begin
     select * into g
-    from (select e.task, e.ord, t.rn, row_number() over (order by e.task, e.ord) - 1 as place, count(*) over () as n
+    from (select e.task, e.ord, e.kind, e.on_timeout, t.rn, row_number() over (order by e.task, e.ord) - 1 as place, count(*) over () as n
           from twin.gate e join twin.task t on t.id = e.task
           where e.deadline > moment and t.status = 'waiting' and t.due is null and twin.verdict(e, moment) = 'closed') chosen
     where place = floor(which * n);
-    if not found then
+    if not found or g.kind = 'check' and g.on_timeout = 'ignore' and exists (
+           select from twin.gate e where e.task = g.task and e.ord <> g.ord and twin.verdict(e, moment) = 'closed') then
         return;
     end if;
     update twin.gate e set deadline = moment where e.task = g.task and e.ord = g.ord;
@@ -266,6 +268,7 @@ begin
         || driver.argument('spec', driver.some_json())
         || driver.argument('rn', driver.literal(format('waits %s', current_setting('driver.step'))))
         || driver.argument('wait_for', driver.some_waits())
+        || driver.optional(0.3, 'priority', driver.some_priority())
         || driver.optional(0.2, 'not_before', driver.some_time())
         || driver.optional(0.2, 'depends_on', driver.some_dependencies())
         || driver.optional(0.3, 'on_dependency_failure', driver.some_failure_rule())
@@ -273,12 +276,57 @@ begin
         || driver.optional(0.2, 'plan', driver.literal(driver.some_plan())));
 end $$;
 
+-- A worker leases checks, and answers.
+create function driver.answer_check() returns void language plpgsql as $$
+declare
+    queue text := driver.pick('asks', 'asks', 'bounded');
+    name text := driver.any_task('running', queue);
+    who jsonb;
+    how text := driver.pick('complete', 'complete', 'not_yet', 'not_yet', 'not_yet', 'not_yet', 'fail', 'fail', 'abort', 'defer', 'cancel');
+begin
+    if name is null then
+        perform driver.make_call('lease', driver.argument('queue', driver.literal(queue)) || driver.lease_arguments('w1', 2));
+        return;
+    end if;
+    who := driver.argument('rn', driver.literal(name)) || driver.argument('worker', driver.literal((select t.owner from twin.task t where t.rn = name)));
+    case how
+    when 'complete' then
+        perform driver.make_call('complete', who || driver.optional(0.8, 'result', driver.some_result()));
+    when 'not_yet' then
+        perform driver.make_call('not_yet', who || driver.optional(0.3, 'retry_after', driver.literal(driver.pick('0', '1.5 s', '30 min', '1 mon'), 'interval')));
+    when 'fail' then
+        perform driver.make_call('fail', who || '{"error": "''{\"code\": \"E\"}''"}' || driver.optional(0.8, 'retry_after', driver.literal('3 h', 'interval')));
+    when 'abort' then
+        perform driver.make_call('abort', who || '{"error": "''{\"code\": \"E\"}''"}');
+    when 'defer' then
+        perform driver.make_call('defer', who || driver.argument('wait_for', driver.literal('[{"signal": "s1"}]', 'jsonb')));
+    else
+        perform driver.make_call('cancel', driver.argument('rn', driver.literal(name)));
+    end case;
+end $$;
+
+-- Who waits for a check does so no longer.
+create function driver.cancel_waiter() returns void language plpgsql as $$
+declare
+    which float8 := random();
+    name text := (select rn
+                  from (select t.rn, row_number() over (order by t.id) - 1 as place, count(*) over () as n
+                        from twin.task t
+                        where t.status = 'waiting' and exists (select from twin.gate g where g.task = t.id and g.kind = 'check')) w
+                  where place = floor(which * n));
+begin
+    if name is not null then
+        perform driver.make_call('cancel', driver.argument('rn', driver.literal(name)));
+    end if;
+end $$;
+
 -- Tasks wait for conditions, from their beginning or in the middle.
 create function driver.wait_somehow() returns void language plpgsql as $$
 declare
     verb text := driver.pick(
         'submit', 'submit', 'submit', 'lease', 'lease', 'lease', 'defer', 'defer', 'defer', 'not_yet', 'not_yet', 'send_signal',
-        'send_signal', 'create_callback', 'create_callback', 'resolve_callback', 'resolve_callback', 'reject_callback', 'time out');
+        'send_signal', 'create_callback', 'create_callback', 'resolve_callback', 'resolve_callback', 'reject_callback', 'time out',
+        'check', 'check', 'check', 'check', 'cancel', 'cancel');
 begin
     case verb
     when 'submit' then
@@ -288,6 +336,10 @@ begin
                                           || driver.lease_arguments(driver.pick('w1', 'w2'), 2));
     when 'time out' then
         perform driver.time_out_gate();
+    when 'check' then
+        perform driver.answer_check();
+    when 'cancel' then
+        perform driver.cancel_waiter();
     else
         perform driver.make_call(verb, driver.some_arguments(verb));
     end case;
@@ -600,6 +652,8 @@ begin
     end loop;
     perform driver.make_call('send_signal', '{"name": "''''"}');
     perform driver.make_call('create_queue', '{"queue": "''waits''", "events": "true"}');
+    perform driver.make_call('create_queue', '{"queue": "''asks''", "events": "true"}');
+    perform driver.make_call('create_queue', '{"queue": "''bounded''", "max_depth": "1", "on_full": "''shed''", "events": "true"}');
     perform driver.make_call('submit', '{"queue": "''waits''", "spec": "''1''", "rn": "''idle''"}');
     foreach verb in array array['not_yet', 'defer'] loop
         foreach name in array array['none', 'idle', ''] loop
@@ -607,6 +661,37 @@ begin
             perform driver.make_call(verb, who || case when verb = 'defer' then driver.argument('wait_for', driver.literal('[]', 'jsonb'))
                                                   else '{}' end);
         end loop;
+    end loop;
+end $$;
+
+-- Likewise: three who are not equally impatient wait for one check, and it is asked again and again.
+create function driver.ask_again() returns void language plpgsql as $$
+declare
+    worker jsonb := '{"worker": "''w1''"}';
+    answer text;
+    name text;
+begin
+    perform driver.make_call('create_queue', '{"queue": "''again''"}');
+    for i in 1 .. 3 loop
+        perform driver.make_call('submit', driver.argument('queue', driver.literal('waits')) || driver.argument('spec', driver.literal('1', 'jsonb'))
+            || driver.argument('rn', driver.literal('again ' || i)) || driver.argument('priority', driver.literal((i * 2)::text, 'int'))
+            || driver.argument('wait_for', driver.literal(jsonb_build_array(jsonb_build_object('check', jsonb_build_object(
+                   'queue', 'again', 'spec', 1, 'every', (array['2 h', '20 min', null])[i])))::text, 'jsonb')));
+    end loop;
+    name := driver.any_task('ready', 'again');
+    foreach answer in array '{not_yet,not_yet,fail}'::text[] loop
+        perform driver.move_due(name, clock_timestamp() - '2 min'::interval);
+        perform driver.make_call('maintain');
+        perform driver.make_call('lease', driver.argument('queue', driver.literal('again')) || driver.lease_arguments('w1', 1));
+        perform driver.make_call(answer, worker || driver.argument('rn', driver.literal(name))
+            || case answer when 'fail' then '{"error": "''{\"code\": \"E\"}''", "retry_after": "''3 h''"}' else '{}'::jsonb end);
+        perform driver.make_call('maintain');
+        perform driver.compare_state();
+    end loop;
+    for i in 1 .. 3 loop
+        perform driver.make_call('cancel', driver.argument('rn', driver.literal('again ' || i)));
+        perform driver.make_call('maintain');
+        perform driver.compare_state();
     end loop;
 end $$;
 
@@ -775,6 +860,10 @@ begin
             perform driver.make_call('maintain');
         end if;
     end loop;
+    if what = 'conditions' then
+        commit;
+        perform driver.ask_again();
+    end if;
     perform driver.compare_state();
     perform driver.check_extension();
     commit;

@@ -10,7 +10,7 @@
 -- working (leasing, keeping a lease, finishing, giving back), plans, conditions, looking, with what the monitor does, and pools.
 --
 -- What the twin leaves out on purpose: privileges, waiting for work, and the concurrency of many workers (isolation
--- tests do that). It has no checks, triggers and handlers. Functions have the names, arguments and defaults of schema scylla.
+-- tests do that). It has no triggers and handlers. Functions have the names, arguments and defaults of schema scylla.
 
 create schema twin;
 
@@ -67,7 +67,7 @@ create table twin.task (
     -- Of two tasks the one with the smaller id is older.
     id bigint generated always as identity primary key,
 
-    -- What it is. Never changes.
+    -- What it is. Never changes, but for the priority of a check.
     rn text not null unique,
     queue text not null references twin.queue,
     spec jsonb not null,
@@ -82,6 +82,7 @@ create table twin.task (
     key text,                   -- whose work it is
     needs jsonb,                -- what it needs of pools while it runs; null: nothing
     runtime interval,           -- how long it is expected to run; null: not known
+    is_check boolean not null default false,    -- it was made for others that wait for its answer
     created timestamptz not null,
 
     -- Where it is now.
@@ -149,10 +150,12 @@ create table twin.signal (
 create table twin.gate (
     task bigint not null references twin.task on delete cascade,
     ord int not null,
+    kind text not null,         -- task, callback, signal or check
     provider bigint not null,
     on_failure text not null check (on_failure in ('cascade', 'skip', 'ignore')),
     deadline timestamptz,       -- until when the task waits; null: without end
     on_timeout text not null check (on_timeout in ('abort', 'skip', 'ignore')),
+    every interval,             -- of a check: how often it is to be asked; null: that is up to others
     primary key (task, ord)
 );
 
@@ -286,7 +289,7 @@ create view twin.plan_tasks as
     select p.name as plan, t.rn, t.queue, t.status,
            array(select d.rn from unnest(t.depends_on) with ordinality u (id, place) join twin.task d using (id)
                  order by place)
-           || array(select d.rn from twin.gate g join twin.task d on d.id = g.provider where g.task = t.id order by g.ord)
+           || array(select d.rn from twin.gate g join twin.task d on d.id = g.provider where g.task = t.id and g.kind = 'task' order by g.ord)
                as depends_on
     from twin.plan p join twin.task t on t.plan = p.id;
 

@@ -77,13 +77,14 @@ begin
     return t;
 end $$;
 
--- The attempt is over, the task is not. Without a delay it starts again at once, with any worker. Without a reason the attempt
--- leaves nothing in the history. Only after a yield does it keep what it holds of pools.
+-- The attempt is over, the task is not. Without a delay it starts again at once, with any worker. Without a reason its answer was
+-- "not yet", and the attempt leaves nothing in the history. Only after a yield does it keep what it holds of pools.
 create function twin.given_back(t twin.task, reason text, delay interval default '0')
     returns twin.task language plpgsql as $$
 begin
     t.updated := clock_timestamp();
     t.history := case when reason is null then t.earlier else twin.history_with(t, reason) end;
+    t.answered := case when reason is null then t.updated else t.answered end;
     if reason is distinct from 'TaskYield' then
         delete from twin.reservation r where r.task = t.id; -- of an attempt
     end if;

@@ -25,13 +25,17 @@ begin
     from (values ('rn', r.rn), ('plan', r.plan), ('dedup_key', r.dedup_key), ('key', r.key)) _ (k, v) where v is not null;
 end $$;
 
+-- The names that are made next, if somebody knows them.
+create table twin.next_name (place bigint generated always as identity primary key, name text not null);
+
 -- A name that sorts by the time at which it was made: UUID version 7.
 create function twin.new_name() returns text language sql as $$
-    select encode(set_bit(set_bit(
+    with next as (delete from twin.next_name where place = (select min(place) from twin.next_name) returning name)
+    select coalesce((select name from next), encode(set_bit(set_bit(
                overlay(uuid_send(gen_random_uuid())
                        placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
                        from 1 for 6),
-               52, 1), 53, 1), 'hex')::uuid::text;
+               52, 1), 53, 1), 'hex')::uuid::text);
 $$;
 
 -- The task on which another is to depend.
@@ -49,9 +53,27 @@ create function twin.refuse_cycle() returns void language sql as $$
     select twin.refuse('22023', 'task', 'cycle', 'tasks depend on each other in a cycle');
 $$;
 
--- An element of wait_for. provider: null for a signal until there is a gate.
+-- An element of wait_for. provider: null for a signal and a check until there is a gate. Of a check the name is that of its queue, and
+-- match what it asks.
 create type twin.wait as (kind text, name text, match jsonb, on_failure text, timeout interval, on_timeout text, provider bigint,
-                          expires timestamptz);
+                          expires timestamptz, every interval);
+
+-- What is asked, and how often.
+create function twin.with_check(w twin.wait, asked jsonb) returns twin.wait language plpgsql as $$
+declare
+    unknown text;
+begin
+    perform twin.check_argument('check', jsonb_typeof(asked) = 'object', 'It must be an object.');
+    select key into unknown from jsonb_each(asked) where key not in ('queue', 'spec', 'every') and value <> 'null';
+    perform twin.check_argument('check', unknown is null, 'It has no such member.');
+    w.name := twin.element_value(asked, 'queue', 'string');
+    perform twin.check_name('queue', w.name);
+    w.match := asked -> 'spec';
+    perform twin.check_argument('spec', w.match <> 'null', 'It must not be null.');
+    w.every := twin.length(twin.element_value(asked, 'every', 'string')::interval);
+    perform twin.check_timeout('every', w.every);
+    return w;
+end $$;
 
 create function twin.wait_in(element jsonb, on_failure text) returns twin.wait language plpgsql as $$
 declare
@@ -59,16 +81,20 @@ declare
     unknown text;
 begin
     perform twin.check_argument('wait_for', jsonb_typeof(element) = 'object', 'Its elements must be objects.');
-    element := jsonb_strip_nulls(element - 'match') || case when element -> 'match' <> 'null' then jsonb_build_object('match', element -> 'match') else '{}' end;
+    select coalesce(jsonb_object_agg(key, value), '{}') into element from jsonb_each(element) where value <> 'null';
     select k into unknown from jsonb_object_keys(element) k
-    where k not in ('task', 'callback', 'signal', 'match', 'on_failure', 'timeout', 'on_timeout');
+    where k not in ('task', 'callback', 'signal', 'check', 'match', 'on_failure', 'timeout', 'on_timeout');
     perform twin.check_argument('wait_for', unknown is null, 'It has no such member.');
-    perform twin.check_argument('wait_for', 1 = (select count(*) from jsonb_object_keys(element) k where k in ('task', 'callback', 'signal')),
+    perform twin.check_argument('wait_for', 1 = (select count(*) from jsonb_object_keys(element) k where k in ('task', 'callback', 'signal', 'check')),
                                 'It must have exactly one of them.');
-    select k, element ->> k into w.kind, w.name from jsonb_object_keys(element) k where k in ('task', 'callback', 'signal');
-    perform twin.check_argument(w.kind, jsonb_typeof(element -> w.kind) = 'string', 'It must be a text.');
-    perform twin.check_name(w.kind, w.name);
-    w.match := case when w.kind = 'signal' then coalesce(element -> 'match', '{}') end;
+    select k, element ->> k into w.kind, w.name from jsonb_object_keys(element) k where k in ('task', 'callback', 'signal', 'check');
+    if w.kind = 'check' then
+        w := twin.with_check(w, element -> 'check');
+    else
+        perform twin.check_argument(w.kind, jsonb_typeof(element -> w.kind) = 'string', 'It must be a text.');
+        perform twin.check_name(w.kind, w.name);
+        w.match := case when w.kind = 'signal' then coalesce(element -> 'match', '{}') end;
+    end if;
     perform twin.check_argument('wait_for', w.kind = 'signal' or not element ? 'match', 'Only a signal has it.');
     w.on_failure := coalesce(twin.element_value(element, 'on_failure', 'string'), on_failure);
     perform twin.check_argument('on_failure', w.on_failure in ('cascade', 'skip', 'ignore'), 'It must be cascade, skip or ignore.');
@@ -110,9 +136,33 @@ begin
             c := twin.known_callback((waits[n]).name);
             waits[n].provider := c.id;
             waits[n].expires := c.expires;
+        elsif (waits[n]).kind = 'check' then
+            perform twin.need_queue((waits[n]).name);
         end if;
     end loop;
     return waits;
+end $$;
+
+-- Whom a task asks that waits for a check: one that is live and asks the same, else a new one. Nobody asks itself.
+create function twin.check_for(waiter twin.task, queue text, question jsonb, moment timestamptz) returns bigint language plpgsql as $$
+declare
+    request twin.request;
+    has_room boolean;
+    asked twin.task;
+begin
+    select * into asked from twin.task c
+    where c.is_check and c.queue = check_for.queue and c.spec = question and twin.is_live(c) and c.id <> waiter.id;
+    if asked.id is null then
+        has_room := twin.taken(queue, 1) = 1;
+        request.queue := queue;
+        request.spec := question;
+        request.priority := waiter.priority;
+        request.on_failure := 'cascade';
+        asked := (twin.admit(request, 'error', moment)).t;
+        update twin.task c set is_check = true where c.id = asked.id;
+        asked := case when has_room then twin.placed(asked, moment) else twin.shed(asked, moment) end;
+    end if;
+    return asked.id;
 end $$;
 
 -- A task begins to wait. A callback that expires has failed: on_failure says what that means, unless the gate times out before.
@@ -129,8 +179,9 @@ begin
             deadline := w.expires;
             w.on_timeout := case w.on_failure when 'cascade' then 'abort' else w.on_failure end;
         end if;
-        insert into twin.gate
-        values (t.id, ord, coalesce(w.provider, twin.signal_condition(w.name, w.match, moment)), w.on_failure, deadline, w.on_timeout);
+        w.provider := case w.kind when 'signal' then twin.signal_condition(w.name, w.match, moment)
+                                  when 'check' then twin.check_for(t, w.name, w.match, moment) else w.provider end;
+        insert into twin.gate values (t.id, ord, w.kind, w.provider, w.on_failure, deadline, w.on_timeout, w.every);
     end loop;
 end $$;
 

@@ -309,6 +309,21 @@ begin
                         coalesce(policy ->> 'factor', '2')::float8, coalesce(policy ->> 'max', '1 h')::interval);
 end $$;
 
+-- Those who wait for a check now, be it as a check or as any task.
+create function twin.waiters(asked bigint) returns table (priority int, every interval) language sql as $$
+    select w.priority, p.every
+    from twin.task w
+    cross join lateral (select unnest(w.depends_on) as id, null::interval as every
+                        union all
+                        select g.provider, g.every from twin.gate g where g.task = w.id and coalesce(g.deadline > clock_timestamp(), true)) p
+    where p.id = asked and w.status = 'waiting' and w.due is null and not w.in_line;
+$$;
+
+-- How often a check is to be asked; null: nobody says.
+create function twin.check_interval(asked bigint) returns interval language sql as $$
+    select min(w.every) from twin.waiters(asked) w;
+$$;
+
 -- What a task asks for outside is not there yet: it is offered again after a while. Neither a failure nor a part of its history.
 create function twin.not_yet(rn text, worker text, retry_after interval default null, attempt int default null)
     returns twin.task_row language plpgsql as $$
@@ -324,8 +339,8 @@ begin
     first_failure := t;
     first_failure.failures := 1;
     t.answers := t.answers + 1;
-    t.answered := clock_timestamp();
-    return twin.shown_to_owner(twin.given_back(t, null, coalesce(retry_after, twin.retry_delay(first_failure))));
+    return twin.shown_to_owner(twin.given_back(
+        t, null, coalesce(retry_after, case when t.is_check then twin.check_interval(t.id) end, twin.retry_delay(first_failure))));
 end $$;
 
 -- Whether a task waits for another, perhaps by way of others that wait.
@@ -351,7 +366,6 @@ begin
     waits := twin.waits_in(wait_for, 'cascade');
     t := twin.held(rn, worker, attempt);
     waits := twin.known_waits(waits);
-    perform twin.refuse_cycle() from unnest(waits) w where w.kind = 'task' and twin.waits_for(w.provider, t.id);
     moment := clock_timestamp();
     t.updated := moment;
     t.history := twin.history_with(t, 'TaskDefer');
@@ -365,6 +379,7 @@ begin
     t.state := coalesce(defer.state, t.state);
     delete from twin.gate g where g.task = t.id;
     perform twin.put_gates(t, waits, moment);
+    perform twin.refuse_cycle() from twin.gate g where g.task = t.id and twin.waits_for(g.provider, t.id);
     t := twin.gated(t, null, moment);
     if t.status = 'waiting' then
         t := twin.stored(t);

@@ -1,4 +1,4 @@
--- Conditions: callbacks and signals
+-- Conditions: callbacks, signals and checks
 
 create function twin.create_callback(token text default null, expires interval default null) returns text language plpgsql as $$
 begin
@@ -107,4 +107,46 @@ begin
     insert into twin.happened (task) select id from fitting order by id desc;
     perform twin.settle();
     return s.seq;
+end $$;
+
+-- The question is asked as soon as the first of those who wait for a check want, if it waits since its last answer.
+create function twin.ask_sooner(asked twin.task, moment timestamptz) returns void language plpgsql as $$
+declare
+    sooner timestamptz := asked.updated + twin.check_interval(asked.id);
+begin
+    update twin.task c set due = greatest(moment, sooner)
+    where c.id = asked.id and c.due > sooner and c.due > moment and c.answered = c.updated;
+end $$;
+
+-- A check counts as much as those who wait for it. One that is ready gets in line anew.
+create function twin.raise_priority(asked twin.task, wanted int, moment timestamptz) returns void language plpgsql as $$
+begin
+    if asked.status = 'running' then
+        return;
+    end if;
+    update twin.task c set priority = wanted where c.id = asked.id;
+    if asked.status = 'ready' then
+        asked.updated := moment;
+        perform twin.record_event(twin.stored(asked));
+    end if;
+end $$;
+
+-- What those who wait for checks want, from the oldest check to the newest: one that nobody waits for is cancelled. One thing at a time.
+create function twin.tend_checks(moment timestamptz) returns void language plpgsql as $$
+declare
+    asked twin.task;
+    wanted int;
+begin
+    for asked in select * from twin.task c where c.is_check and twin.is_live(c) order by c.id loop
+        wanted := (select max(w.priority) from twin.waiters(asked.id) w);
+        if wanted is null then
+            asked.errors := twin.errors_with(asked, '{"code": "check-unused", "args": {}, "description": "nobody waits for it"}');
+            perform twin.ended(asked, 'cancelled', moment);
+        elsif wanted > asked.priority then
+            perform twin.raise_priority(asked, wanted, moment);
+        else
+            perform twin.ask_sooner(asked, moment);
+        end if;
+    end loop;
+    perform twin.settle(moment);
 end $$;

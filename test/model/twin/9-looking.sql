@@ -128,6 +128,7 @@ begin
     perform twin.open_due();
     perform twin.reset_expired();
     perform twin.end_pending();
+    perform twin.tend_checks(clock_timestamp());
     perform twin.place();
     perform twin.purge_all(moment);
 end $$;

@@ -263,12 +263,16 @@ Ended end_call(const Worker &worker, const RunTime &time, ErrorData *error) {
     return {error, !taken_away, overran ? std::optional(time.ends - time.began) : std::nullopt};
 }
 
+// The server's macros for it use ++ and --, which C++20 deprecates for what is volatile.
+void hold_cancels() noexcept { QueryCancelHoldoffCount = QueryCancelHoldoffCount + 1; }
+void release_cancels() noexcept { QueryCancelHoldoffCount = QueryCancelHoldoffCount - 1; }
+
 // Calls the handler of the task and, if `more`, leases the next one.
 Ended run(Worker &worker, const Leased &leased, const text *queue, bool more, Leased *next) {
     // A cancel request since the task was leased waits for the call, so that the task is given back.
-    HOLD_CANCEL_INTERRUPTS();
+    hold_cancels();
     const RunTime time = begin_call(worker, leased);
-    RESUME_CANCEL_INTERRUPTS();
+    release_cancels();
     ErrorData *error = attempt_any([&] {
         CHECK_FOR_INTERRUPTS();
         const Keep keep = complete(worker, leased, call(leased));

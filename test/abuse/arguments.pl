@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use ScyllaTest;
 use Test::More;
 
-my $node = new_node('main', settings => "fsync = off\nscylla.schedules = manual\nscylla.default_timeout = '1 h'\nlog_min_error_statement = panic");
+my $node = new_node('main', settings => "fsync = off\nscylla.schedules = manual\nlog_min_error_statement = panic");
 sql($node, <<'SQL');
 create extension scylla;
 create role attacker login;

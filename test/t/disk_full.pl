@@ -14,7 +14,7 @@ my $library = $ENV{SCYLLA_NO_SPACE} or die 'SCYLLA_NO_SPACE is not set: ./test/r
 my $switch = $ENV{SCYLLA_NO_SPACE_SWITCH} = PostgreSQL::Test::Utils::tempdir . '/full';
 $ENV{LD_PRELOAD} = $library;
 my $node = new_node('main', extra => [ '--wal-segsize=1' ],
-	settings => "autovacuum = off\nrestart_after_crash = off\nscylla.default_timeout = '1 h'\nscylla.monitor_interval = '50 ms'");
+	settings => "autovacuum = off\nrestart_after_crash = off\nscylla.monitor_interval = '50 ms'");
 
 # What has this in its path has no space left; nothing: all have.
 sub full

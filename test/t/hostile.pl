@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use ScyllaTest;
 use Test::More;
 
-my $node = new_node('main', settings => "fsync = off\nscylla.schedules = manual\nscylla.default_timeout = '1 h'\nlog_min_error_statement = panic\nmax_stack_depth = '2 MB'");
+my $node = new_node('main', settings => "fsync = off\nscylla.schedules = manual\nlog_min_error_statement = panic\nmax_stack_depth = '2 MB'");
 my %count;
 
 # What every database of this test has.

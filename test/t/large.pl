@@ -12,7 +12,7 @@ use Test::More;
 # 100 MB by hand: SCYLLA_TEST_BYTES=100000000
 my $bytes = $ENV{SCYLLA_TEST_BYTES} || 4_000_000;
 
-my $node = new_node('main', settings => "fsync = off\nscylla.schedules = manual\nscylla.default_timeout = '1 h'\nlog_min_error_statement = panic" . ($bytes > 60_000_000 ? "\nscylla.max_value_size = '200 MB'\nscylla.max_result_size = '10 GB'" : ''));
+my $node = new_node('main', settings => "fsync = off\nscylla.schedules = manual\nlog_min_error_statement = panic" . ($bytes > 60_000_000 ? "\nscylla.max_value_size = '200 MB'\nscylla.max_result_size = '10 GB'" : ''));
 sql($node, <<"SQL");
 create extension scylla;
 -- Text that cannot be compressed.

@@ -13,7 +13,7 @@ use Test::More;
 my $calls = $ENV{SCYLLA_TEST_CALLS} || 100000;
 
 my $node = new_node('main', settings => "max_connections = 10\nmax_locks_per_transaction = 10\ndeadlock_timeout = '100 ms'\nfsync = off\n"
-	  . "autovacuum = off\nscylla.default_timeout = '1 h'\nscylla.monitor_interval = '10 ms'");
+	  . "autovacuum = off\nscylla.monitor_interval = '10 ms'");
 sql($node, 'create extension scylla');
 sql($node, q(
 	select scylla.submit('q', '{}', rn => 'ready'), scylla.submit('q', '{}', rn => 'waiting', not_before => now() + interval '1 day'),

@@ -11,7 +11,7 @@ use ScyllaTest;
 use Test::More;
 
 # Few places for heads, so that a test can take one away. Vacuum would remove what the tests need dead.
-my $node = new_node('schedules', settings => "autovacuum = off\nscylla.max_queues = 16\nscylla.default_timeout = '1 h'");
+my $node = new_node('schedules', settings => "autovacuum = off\nscylla.max_queues = 16");
 sql($node, q(
 	create extension scylla;
 

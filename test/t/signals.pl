@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use ScyllaTest;
 use Test::More;
 
-my $node = new_node('signals', settings => "scylla.default_timeout = '1 h'");
+my $node = new_node('signals');
 sql($node, 'create extension scylla');
 
 sub asleep

@@ -13,7 +13,7 @@ use Test::More;
 # The monitor's rounds are far apart: it acts when a time has come that a commit has told it, and does not make up for lost
 # signals.
 my $node = new_node('main',
-	settings => "scylla.monitor = on\nscylla.monitor_interval = '1 h'\nscylla.default_timeout = '1 h'\nautovacuum = off\nmax_connections = 240\nclient_min_messages = warning");
+	settings => "scylla.monitor = on\nscylla.monitor_interval = '1 h'\nautovacuum = off\nmax_connections = 240\nclient_min_messages = warning");
 my $folder = PostgreSQL::Test::Utils::tempdir;
 sql($node, 'create extension scylla');
 wait_for_monitor($node, 'postgres');

@@ -19,7 +19,7 @@ sub faulty_node
 {
 	my ($settings) = @_;
 	my $library = $ENV{SCYLLA_FAULTS} or die 'SCYLLA_FAULTS is not set: ./test/run makes the library';
-	$node = new_node('main', settings => "scylla.schedules = manual\nautovacuum = off\nfsync = off\nscylla.default_timeout = '1 h'\n" . ($settings // ''));
+	$node = new_node('main', settings => "scylla.schedules = manual\nautovacuum = off\nfsync = off\n" . ($settings // ''));
 	sql($node, <<"SQL");
 create extension scylla;
 create function install_faults() returns int language c as '$library';

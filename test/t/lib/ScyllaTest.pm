@@ -28,7 +28,8 @@ our @EXPORT = qw(new_node sql result_of sqlstate fails_with eventually comes tas
 }
 
 # A started node that preloads the library. The monitor is off unless the settings say otherwise: then the test decides
-# when time acts. allows_streaming is for init.
+# when time acts. Leases last longer than a test on a slow machine: a test whose leases must expire says how long they last.
+# allows_streaming is for init.
 sub new_node
 {
 	my ($name, %options) = @_;
@@ -38,7 +39,7 @@ sub new_node
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	$node->init(extra => [ '-E', 'UTF8', '--locale=C' ], %init);
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'scylla'\nscylla.monitor = off") if $preload;
-	$node->append_conf('postgresql.conf', "log_statement = none\nmax_prepared_transactions = 10\n$settings");
+	$node->append_conf('postgresql.conf', "log_statement = none\nmax_prepared_transactions = 10\nscylla.default_timeout = '1 h'\n$settings");
 	$node->start;
 	return $node;
 }

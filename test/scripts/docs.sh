@@ -224,10 +224,11 @@ check_columns() {
   done
 }
 
-# What can be set of a queue is described once, in src/store/queue_settings.h. All else has the same, in the same order.
+# What can be set of a queue is described once, in src/store/queue_settings.h. All else has the same, and mostly in the same order.
 check_queue_settings() {
-  local types=$checkout/client/include/scylla/types.h name status
+  local types=$checkout/client/include/scylla/types.h
   sed -n '/k_queue_settings{{/,/^}};/s/^ *{"\([a-z_]*\)".*/\1/p' "$checkout/src/store/queue_settings.h" >"$work/settings"
+  sort "$work/settings" >"$work/settings.sorted"
   same_settings 'the arguments of create_queue' <<<"$(sql -c "select unnest(proargnames[2:]) from pg_proc
     where oid = (select oid from pg_proc where pronamespace = 'scylla'::regnamespace and proname = 'create_queue')")"
   same_settings 'the view queue_settings' <<<"$(sql -c "select attname from pg_attribute
@@ -237,24 +238,24 @@ check_queue_settings() {
       grep -o '[a-z_]*' | grep -vx queue)"
   same_settings "the client's table of settings" <<<"$(sed -n '/k_settings\[\] = {/,/^};/p' "$checkout/client/src/client_queues.cpp" |
     sed -n 's/^[^"]*"\([a-z_]*\)", "[a-z0-9]*".*/\1/p')"
-  # on_full is a boolean there.
-  for name in $(sed 's/^on_full$/shed/' "$work/settings"); do
-    status=0
-    sed -n '/^struct queue_options {/,/^};/p' "$types" | grep -q "\<$name[ ;]" || status=1
-    ok "$status" "the client's queue_options have $name"
-    status=0
-    sed -n '/^class queue_changes {/,/^};/p' "$types" | grep -q "&$name(" || status=1
-    ok "$status" "the client's queue_changes have $name"
-    status=0
-    sed -n '/^struct queue_info {/,/^};/p' "$types" | grep -q "\<$name[ ;]" || status=1
-    ok "$status" "the client's queue_info has $name"
-  done
+  same_settings "the client's queue_options" <<<"$(members_of queue_options "$types")"
+  same_settings "the client's queue_info" <<<"$(members_of queue_info "$types" | grep -Evx 'queue|created|pending')"
+  same_settings "the client's queue_changes" sorted <<<"$(sed -n '/^class queue_changes {/,/^};/p' "$types" |
+    sed -n 's/^ *queue_changes &\([a-z_]*\)(.*/\1/p' | sed '/^set$/d; s/^shed$/on_full/' | sort)"
+  same_settings 'the console' sorted <<<"$(sed -n '/^const settingNames = \[/,/\];/p' "$checkout/client/console/web/tasks.js" |
+    grep -o '"[a-z_]*"' | tr -d '"' | grep -vx pending | sort)"
 }
 
-# Whether the lines of the standard input are the settings, in their order.
-same_settings() { # WHAT
+# The names of the members of a struct. on_full is a boolean in the client.
+members_of() { # STRUCT FILE
+  sed -n "/^struct $1 {/,/^};/p" "$2" | sed '1d; $d; s|//.*||' | tr '\n;' ' \n' | sed -En 's/ *(=.*)?$//; s/^.* ([a-z_]+)$/\1/p' |
+    sed 's/^shed$/on_full/'
+}
+
+# Whether the lines of the standard input are the settings, in their order or sorted.
+same_settings() { # WHAT [sorted]
   local status=0
-  diff "$work/settings" - >"$work/why" || status=1
+  diff "$work/settings${2:+.$2}" - >"$work/why" || status=1
   ok "$status" "$1: all settings of queues" "$work/why"
 }
 

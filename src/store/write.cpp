@@ -210,7 +210,7 @@ void insert_unique(Table &table, std::span<Datum> values, std::span<bool> nulls,
         // One error takes the other's place: nothing goes on in this transaction.
         FlushErrorState();
         refuse(name);
-        pg_unreachable();
+        elog(ERROR, "a duplicate in \"%s\" was not refused", definition(table.id).name);
     }
     PG_END_TRY();
 }

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The rooms of src/, held against the table in docs/internals.md, section "Layers": which file may include which. Prints TAP.
+# The rooms of src/, held against the table in docs/internals.md, section "Layers": which file may include which; and other rules of the
+# sources that a search can check. Prints TAP.
 #
 # A row of the table is a folder of src/ ("src/" itself: the files in no folder) and, in the last column, the folders whose
 # files it may include besides its own. Server headers are none of ours, and not looked at.
@@ -81,5 +82,20 @@ none "only src/api sees the calls of SQL functions" \
 none "every heavyweight lock is in src/store/locks.h" \
   "$(cd "$checkout/src" && grep -Er --include='*.cpp' --include='*.h' '\bSET_LOCKTAG_' . | sed 's|^\./||' |
        grep -v '^store/locks\.h:' | sort || true)"
+
+# Whoever catches an error of the server and goes on as if nothing had happened works in a broken transaction. So what follows
+# FlushErrorState() last is an abort, or raises another error: elog() and the functions of error:: do not return, by their types.
+none "a caught error is undone by an abort, or another takes its place" \
+  "$(cd "$checkout/src" && find . -name '*.cpp' -o -name '*.h' | sort | xargs awk '
+       /PG_CATCH\(\);/      { catches = 1; flushed = 0; last = "" }
+       catches && /PG_END_TRY\(\);/ {
+         catches = 0
+         if (flushed && last !~ /^(RollbackAndReleaseCurrentSubTransaction\(|abort_and_begin\(|worker\.transactions\.recover\(|PG_RE_THROW\(|elog\(ERROR, |error::[a-z_]+\()/)
+           print FILENAME ":" FNR ": " last
+       }
+       catches && /FlushErrorState\(\);/ { flushed = 1 }
+       catches && /;$/ { last = $0; sub(/^ +/, "", last) }')"
+none "the functions of error:: do not return, but for notices and warnings" \
+  "$(cd "$checkout/src/pg" && grep -n '^ *\(inline \)\?void [a-z_]*(' error.h | grep -Ev ' (tell|warn)_' || true)"
 
 echo "1..$number"

@@ -177,8 +177,9 @@ bool is_live(Dirty *dirty, const GateRow &gate, TimestampTz now) {
 // first, then the others.
 bool is_used(Store &store, Dirty *dirty, int64 check, TimestampTz now) {
     const GateRow *before = recall_closed(store, check);
-    if (before != nullptr && is_there(dirty, *before) && is_live(dirty, *before, now))
-        return true;
+    if (before != nullptr)
+        if (const auto gate = find_again(dirty, *before); gate && is_live(dirty, *gate, now))
+            return true;
     const int64 after = before != nullptr ? before->task : 0;
     const std::array<std::pair<int64, int64>, 2> ranges{{{after, PG_INT64_MAX}, {0, after + 1}}};
     for (const auto &[from, to] : ranges) {

@@ -70,10 +70,12 @@ const GateRow *recall_closed(Store &store, int64 id) {
     return entry.id == id && entry.file == compat::file_number(store[TableId::gate].rel) ? &entry.gate : nullptr;
 }
 
-bool is_there(Dirty *dirty, const GateRow &gate) {
+std::optional<GateRow> find_again(Dirty *dirty, const GateRow &gate) {
     GateRow row;
     walk_gates(dirty, gate.task, gate.ord - 1, gate.ord + 1);
-    return next_gate(dirty, &row) != Sight::absent && row.provider == gate.provider;
+    if (next_gate(dirty, &row) == Sight::absent || row.provider != gate.provider)
+        return std::nullopt;
+    return row;
 }
 
 namespace {
@@ -251,9 +253,11 @@ Task begin_task(Store &store, const store::SpecRow &spec, const store::Carry &ca
 
 // The gate where the task was last found to wait, if it still has it: a task that has run may have been deferred since,
 // to wait for something else.
-const GateRow *recall_gate(Store &store, Dirty *dirty, const store::WaitingRow &waiting) {
+std::optional<GateRow> recall_gate(Store &store, Dirty *dirty, const store::WaitingRow &waiting) {
     const GateRow *before = recall_closed(store, waiting.id);
-    return before != nullptr && (waiting.carry.attempt == 0 || is_there(dirty, *before)) ? before : nullptr;
+    if (before == nullptr)
+        return std::nullopt;
+    return waiting.carry.attempt == 0 ? *before : find_again(dirty, *before);
 }
 
 // Decides about a waiting task if that can be done now. `ended`: the gate whose provider has just ended; null: any.
@@ -267,8 +271,8 @@ Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, Tim
     Judgement judgement =
         ended == nullptr ? judge_all(dirty, task, now) : Judgement{judge_gate(dirty, *ended, now), *ended};
     if (ended != nullptr && judgement.verdict == Verdict::open) {
-        if (const GateRow *before = recall_gate(store, dirty, waiting);
-            before != nullptr && judge_gate(dirty, *before, now) == Verdict::closed)
+        if (const auto before = recall_gate(store, dirty, waiting);
+            before && judge_gate(dirty, *before, now) == Verdict::closed)
             return Sight::present;
         judgement = judge_others(dirty, task, ended->ord, now);
         if (judgement.verdict == Verdict::closed)

@@ -137,7 +137,7 @@ void label_waits(store::Store &store, const store::SpecRow &spec, const store::W
 // Where this backend last found a closed gate of a task, or a live task of a provider.
 void remember_closed(store::Store &store, int64 id, const store::GateRow &gate);
 const store::GateRow *recall_closed(store::Store &store, int64 id);
-// Whether the task still waits for this provider. A task that is deferred gets new gates.
-bool is_there(store::Dirty *dirty, const store::GateRow &gate);
+// The gate at that place as it is now, if it still is for this provider. A task that is deferred gets new gates.
+std::optional<store::GateRow> find_again(store::Dirty *dirty, const store::GateRow &gate);
 
 } // namespace scylla

@@ -227,6 +227,30 @@ select is(waiter('g3', '"n"'), 'waiting [null]', 'one that is there can be joine
 select scylla.alter_queue('ask', '{"on_full": "error"}') \g /dev/null
 select throws_ok($$ select waiter('g4', '"g4"') $$, '53400', null, 'or the submission fails');
 
+-- ---- a gate in the place of one that was rolled back -------------------------------------------------------------------
+
+select scylla.alter_queue('ask', '{"max_depth": null}') \g /dev/null
+select scylla.create_callback('more'), scylla.submit('run', '1', rn => 'h1'), waiter('h2', '"h"') \g /dev/null
+select scylla.lease_task('h1', 'w') \g /dev/null
+select check_rn('"h"') as h \gset
+create function wait_so_long(timeout text) returns text language sql as $$
+    select status::text from scylla.defer('h1', 'w', wait_for('"h"', null, jsonb_build_object('timeout', timeout, 'on_timeout', 'ignore')) || '[{"callback": "more"}]')
+$$;
+savepoint before;
+select is(wait_so_long('1 h'), 'waiting', 'a task waits for a check for an hour');
+select scylla.cancel('h2'), scylla.maintain() \g /dev/null
+select is(state(:'h'), 'ready', 'the check is needed');
+rollback to before;
+select is(wait_so_long('1 ms'), 'waiting', 'that is rolled back, and it waits for a millisecond only');
+select scylla.cancel('h2') \g /dev/null
+do $$ begin
+    while clock_timestamp() <= (select max(deadline) from scylla.task_gate where task = id('h1')) loop
+        perform pg_sleep(0.001);
+    end loop;
+end $$;
+select scylla.maintain() \g /dev/null
+select is(array[state('h1'), state(:'h')], array['waiting [null, null]', 'cancelled check-unused'], 'the check ends when that is over, not after an hour');
+
 -- ---- arguments -------------------------------------------------------------------------------------------------------
 
 select refuses_argument(format($$ select waiter('x', %L, '0') $$, '"x"'), 'every', '00:00:00', 'It must be more than 0 and at most 365 days.');

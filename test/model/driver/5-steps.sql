@@ -237,8 +237,7 @@ begin
     end if;
 end $$;
 
--- A gate of a waiting task times out, and somebody looks at once: what ends later, but before anybody looks, would still count. None
--- that is of a check and without which the task goes on waiting: the extension may remember such a gate, with the time that it had.
+-- A gate of a waiting task times out, and somebody looks at once: what ends later, but before anybody looks, would still count.
 create function driver.time_out_gate() returns void language plpgsql as $$
 declare
     moment timestamptz := clock_timestamp() - '1 min'::interval;
@@ -246,12 +245,11 @@ declare
     g record;
 begin
     select * into g
-    from (select e.task, e.ord, e.kind, e.on_timeout, t.rn, row_number() over (order by e.task, e.ord) - 1 as place, count(*) over () as n
+    from (select e.task, e.ord, t.rn, row_number() over (order by e.task, e.ord) - 1 as place, count(*) over () as n
           from twin.gate e join twin.task t on t.id = e.task
           where e.deadline > moment and t.status = 'waiting' and t.due is null and twin.verdict(e, moment) = 'closed') chosen
     where place = floor(which * n);
-    if not found or g.kind = 'check' and g.on_timeout = 'ignore' and exists (
-           select from twin.gate e where e.task = g.task and e.ord <> g.ord and twin.verdict(e, moment) = 'closed') then
+    if not found then
         return;
     end if;
     update twin.gate e set deadline = moment where e.task = g.task and e.ord = g.ord;

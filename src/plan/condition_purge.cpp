@@ -164,7 +164,7 @@ struct {
 
 } // namespace
 
-void purge_conditions(Store &store, Turn &turn) {
+void purge_conditions(Store &store, DutyTurn &turn) {
     Portion *portion = &turn.portion;
     const TimestampTz before = turn.now - static_cast<int64>(settings::signal_retention) * model::k_second;
     const int64 removed = remove_old_signals(before, portion->limit);

@@ -110,7 +110,7 @@ std::optional<SentSignal> find_sent(int64 seq);
 bool has_signal(int64 id);
 store::Sight announce_again(store::Store &store, store::Dirty *dirty, int64 id, TimestampTz now, bool *changed);
 // A duty: looks for past signals that waiting conditions match.
-void look_at_conditions(store::Store &store, Turn &turn);
+void look_at_conditions(store::Store &store, DutyTurn &turn);
 void restart_conditions();
 
 // ---- removal -------------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ void restart_conditions();
 void remove_ended_condition(store::Store &store, int64 id);
 // A duty: removes signals past their retention, callbacks that ended or expired as long ago, and conditions that
 // nothing waits for; none that a gate names. Each kind in a portion.
-void purge_conditions(store::Store &store, Turn &turn);
+void purge_conditions(store::Store &store, DutyTurn &turn);
 void restart_condition_purge();
 
 // When the library is loaded.

@@ -96,7 +96,7 @@ Sight consider_plan(Store &store, Dirty *dirty, const store::Ended &ended, Times
 
 constinit int64 looked_until = 0; // the walk continues behind this id of a plan; 0: from the start
 
-void look_at_plans(Store &store, Turn &turn) {
+void look_at_plans(Store &store, DutyTurn &turn) {
     bool changed = false;
     Dirty *dirty = begin_dirty(store);
     walk_portion(turn, &looked_until, scan_plans(store, looked_until), [&](const store::Scan &scan) {

@@ -451,7 +451,7 @@ constinit int64 looked_until = 0; // the walk continues behind this id of a cond
 
 } // namespace
 
-void look_at_conditions(Store &store, Turn &turn) {
+void look_at_conditions(Store &store, DutyTurn &turn) {
     walk_portion(turn, &looked_until, scan_signal_conditions_after(store, looked_until), [&](const store::Scan &scan) {
         const SignalConditionRow row = signal_condition_row(scan);
         (void)end_by_newest(store, row, turn.now);

@@ -458,7 +458,7 @@ const char *label(Store &, const store::GateRow &gate) {
     return "a pool";
 }
 
-void place_changed(Store &store, Turn &turn) {
+void place_changed(Store &store, DutyTurn &turn) {
     const shmem::ChangedPools changed = shmem::take_changed_pools();
     const PassRequest request{.pools = std::span(changed.pool).first(changed.count),
                               .all = changed.all,

@@ -85,7 +85,7 @@ void remove_permits(const text *pool) {
                   parameters, SPI_OK_DELETE);
 }
 
-std::span<const PermitPool> find_permits(std::span<const text *const> names) {
+std::span<const PermitPool> find_permit_pools(std::span<const text *const> names) {
     store::ArrayColumn column(TEXTOID);
     for (const text *name : names)
         column.add(PointerGetDatum(name));

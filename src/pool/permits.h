@@ -19,7 +19,7 @@ struct PermitPool {
     ArrayType *users;
     ArrayType *admins;
 };
-std::span<const PermitPool> find_permits(std::span<const text *const> names);
+std::span<const PermitPool> find_permit_pools(std::span<const text *const> names);
 // Whether tasks of the role may use the permits.
 bool may_use(const PermitPool &pool, Oid role);
 

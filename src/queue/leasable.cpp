@@ -400,7 +400,7 @@ bool has_task(LeasableScan *scan, Sharer *sharer) {
 // Finds the key that has the turn. False: no key has a task.
 bool begin_turn(LeasableScan *scan) {
     for (int races = 0;; races++) {
-        shmem::Turn turn;
+        shmem::KeyTurn turn;
         scan->granted = shmem::take_turn(scan->head, scan->most, &turn);
         const text *whose = cstring_to_text_with_len(turn.key.data(), turn.length);
         if (scan->granted > 0) {

@@ -10,7 +10,7 @@
 // Deficit Round Robin, SIGCOMM 1995): the keys that have tasks take turns, in the order of their bytes, and each turn
 // is as many tasks as the key's weight. All tasks cost the same and weights are whole numbers, so no deficit is carried
 // over: a key without tasks or free slots loses the rest of its turn. The step to the next key is one descent of the
-// index, however many tasks each key has. The present turn and the rest of it are in shared memory (shmem::Turn); it
+// index, however many tasks each key has. The present turn and the rest of it are in shared memory (shmem::KeyTurn); it
 // continues from lease to lease, whichever worker leases.
 #pragma once
 

@@ -269,7 +269,7 @@ TimestampTz next_look(std::span<const store::QueueRow> told, TimestampTz now, bo
 
 } // namespace
 
-void settle_queues(Store &store, Turn &turn) {
+void settle_queues(Store &store, DutyTurn &turn) {
     round_now++;
     const auto pending = pending_queues(store);
     const auto told = those(pending, is_told);
@@ -294,7 +294,7 @@ void settle_queues(Store &store, Turn &turn) {
 void settle_all_queues(Store &store) {
     const TimestampTz begin = GetCurrentTimestamp();
     for (;;) {
-        Turn turn{.now = GetCurrentTimestamp(), .portion = {.limit = PG_INT64_MAX}};
+        DutyTurn turn{.now = GetCurrentTimestamp(), .portion = {.limit = PG_INT64_MAX}};
         look_again(store);
         settle_queues(store, turn);
         look_again(store);

@@ -55,7 +55,7 @@ TimestampTz next_time(const Duty &duty, const Appointment &appointment) {
 }
 
 void run_registered(const Duty &duty, Appointment &appointment) {
-    Turn turn{.now = GetCurrentTimestamp(), .portion = {.limit = duty.limit}};
+    DutyTurn turn{.now = GetCurrentTimestamp(), .portion = {.limit = duty.limit}};
     if (turn.now < next_time(duty, appointment))
         return;
     if (duty.timer)

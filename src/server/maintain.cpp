@@ -138,7 +138,7 @@ bool remove_task(Store &store, const store::SpecRow &spec, const ItemPointerData
     return true;
 }
 
-void end_expired_leases(Store &store, Turn &turn) {
+void end_expired_leases(Store &store, DutyTurn &turn) {
     const RunLimits limits = read_run_limits(store);
     for_each(scan_leases(store), &turn.portion, [&](const store::Scan &scan) {
         const store::LeaseTimes times = store::lease_times(scan);
@@ -179,7 +179,7 @@ void end_expired_leases(Store &store, Turn &turn) {
     settle_gates(store, turn.now);
 }
 
-void open_due_tasks(Store &store, Turn &turn) {
+void open_due_tasks(Store &store, DutyTurn &turn) {
     bool expired = false;
     for_each(scan_by_due(store), &turn.portion, [&](const store::Scan &scan) {
         const store::WaitingRow row = waiting_row(scan);
@@ -314,7 +314,7 @@ constexpr int64 k_no_limit = PG_INT64_MAX;
 int64 fulfil(Store &store, const Duty &duty, TimestampTz now) {
     if (duty.restart != nullptr)
         duty.restart();
-    Turn turn{.now = now, .portion = {.limit = k_no_limit}};
+    DutyTurn turn{.now = now, .portion = {.limit = k_no_limit}};
     CommandCounterIncrement(); // two duties may change the same row
     refresh(store);
     duty.work(store, turn);
@@ -324,7 +324,7 @@ int64 fulfil(Store &store, const Duty &duty, TimestampTz now) {
 } // namespace
 
 int64 reset_expired(Store &store) {
-    Turn turn{.now = GetCurrentTimestamp(), .portion = {.limit = k_no_limit}};
+    DutyTurn turn{.now = GetCurrentTimestamp(), .portion = {.limit = k_no_limit}};
     end_expired_leases(store, turn);
     return turn.portion.done;
 }

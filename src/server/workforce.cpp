@@ -39,7 +39,7 @@ void add(std::span<WantedWorkers> wanted, std::size_t *count, Oid role, int64 ta
     wanted[at].tasks += tasks;
 }
 
-void want_workers(store::Store &store, Turn &turn) {
+void want_workers(store::Store &store, DutyTurn &turn) {
     std::array<WantedWorkers, shmem::k_max_workers> wanted;
     std::size_t count = 0;
     if (settings::max_server_workers == 0)
@@ -62,7 +62,7 @@ void want_workers(store::Store &store, Turn &turn) {
 }
 
 // A running engine reads the agenda itself. The launcher tells us when it has ended.
-void want_engine(store::Store & /*store*/, Turn &turn) {
+void want_engine(store::Store & /*store*/, DutyTurn &turn) {
     if (shmem::shared == nullptr || settings::max_server_workers == 0 || shmem::has_engine(MyDatabaseId))
         return;
     turn.next = workflow::next_time();

@@ -22,7 +22,7 @@ struct Head {
     std::array<int64, k_priorities> told;                 // the highest id
     std::array<std::array<int64, k_priorities>, 2> fresh; // by generation, as in Stretch, for the range of the frontier
     model::Stretches<k_returned> returned;
-    Turn turn;
+    KeyTurn turn;
 };
 
 constexpr Step k_first_step{static_cast<int16>(k_priorities - 1), 0};
@@ -377,13 +377,13 @@ namespace {
 
 // The turn of this backend where there is no shared memory: that of the queue that it leased from last.
 constinit HeadId own_queue{};
-constinit Turn own_turn{};
+constinit KeyTurn own_turn{};
 
 // Lets `use` act on the turn of a queue.
 template <typename Use> void with_turn(const HeadId &queue, Use use) noexcept {
     if (heads == nullptr) {
         if (!(own_queue == queue))
-            own_turn = Turn{};
+            own_turn = KeyTurn{};
         own_queue = queue;
         use(own_turn);
         return;
@@ -396,13 +396,15 @@ template <typename Use> void with_turn(const HeadId &queue, Use use) noexcept {
     LWLockRelease(lock);
 }
 
-std::string_view key_of(const Turn &turn) noexcept { return {turn.key.data(), static_cast<std::size_t>(turn.length)}; }
+std::string_view key_of(const KeyTurn &turn) noexcept {
+    return {turn.key.data(), static_cast<std::size_t>(turn.length)};
+}
 
 } // namespace
 
-int32 take_turn(const HeadId &queue, int32 most, Turn *turn) {
+int32 take_turn(const HeadId &queue, int32 most, KeyTurn *turn) {
     int32 taken = 0;
-    with_turn(queue, [&](Turn &now) {
+    with_turn(queue, [&](KeyTurn &now) {
         *turn = now;
         taken = Min(most, now.left);
         now.left -= taken;
@@ -412,7 +414,7 @@ int32 take_turn(const HeadId &queue, int32 most, Turn *turn) {
 
 bool pass_turn(const HeadId &queue, std::string_view from, std::string_view to, int32 left) noexcept {
     bool passed = false;
-    with_turn(queue, [&](Turn &now) {
+    with_turn(queue, [&](KeyTurn &now) {
         passed = now.left == 0 && key_of(now) == from;
         if (!passed)
             return;
@@ -424,7 +426,7 @@ bool pass_turn(const HeadId &queue, std::string_view from, std::string_view to, 
 }
 
 void end_turn(const HeadId &queue, std::string_view key) noexcept {
-    with_turn(queue, [&](Turn &now) {
+    with_turn(queue, [&](KeyTurn &now) {
         if (key_of(now) == key)
             now.left = 0;
     });

@@ -133,13 +133,13 @@ void advance(const HeadId &id, const Step &next) noexcept;
 // Which key has its turn in a queue with key_weights (queue/leasable.h), and how many tasks are left of the turn. It is
 // stored with the head of the queue, and is a hint too: if it is lost, the turns begin anew. Without preloading each
 // backend has its own.
-struct Turn {
+struct KeyTurn {
     int32 left;
     int32 length; // of the key
     std::array<char, static_cast<std::size_t>(model::k_max_name_chars) * MAX_MULTIBYTE_CHAR_LEN> key;
 };
 // Takes up to `most` tasks off the present turn, and returns how many.
-int32 take_turn(const HeadId &queue, int32 most, Turn *turn);
+int32 take_turn(const HeadId &queue, int32 most, KeyTurn *turn);
 // Passes the turn from a key to the next one. False: another process has passed it meanwhile.
 bool pass_turn(const HeadId &queue, std::string_view from, std::string_view to, int32 left) noexcept;
 // The key has no more tasks: the rest of its turn is lost.

@@ -311,7 +311,7 @@ namespace {
 
 constinit int64 looked_until = 0; // how far the walk is: the id of a check, 0 at its end
 
-void look_at_checks(Store &store, Turn &turn) {
+void look_at_checks(Store &store, DutyTurn &turn) {
     bool changed = false;
     Dirty *dirty = begin_dirty(store);
     walk_portion(turn, &looked_until, scan_checks_after(store, looked_until), [&](const store::Scan &scan) {

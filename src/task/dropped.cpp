@@ -101,7 +101,7 @@ void begin_walk() {
     }
 }
 
-void end_walk(Turn &turn) {
+void end_walk(DutyTurn &turn) {
     const auto queues = std::span(walk.queue).first(walk.queues);
     const bool kept = !walk.met && !store::forget_dropped(queues);
     walked_to = queues.size() == walk.queue.size() ? queues.back() : 0;
@@ -114,7 +114,7 @@ void end_walk(Turn &turn) {
     walk.queues = 0;
 }
 
-void remove_portion(Store &store, Turn &turn) {
+void remove_portion(Store &store, DutyTurn &turn) {
     if (walk.queues == 0)
         begin_walk();
     if (walk.queues == 0)
@@ -164,7 +164,7 @@ void remove_all_dropped(Store &store) {
     walk = {};
     walked_to = 0;
     for (bool more = true; more;) {
-        Turn turn{.now = GetCurrentTimestamp(), .portion = {.limit = PG_INT64_MAX}};
+        DutyTurn turn{.now = GetCurrentTimestamp(), .portion = {.limit = PG_INT64_MAX}};
         CommandCounterIncrement();
         refresh(store);
         remove_portion(store, turn);

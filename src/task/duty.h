@@ -12,7 +12,7 @@
 namespace scylla {
 
 // One transaction's work for a duty.
-struct Turn {
+struct DutyTurn {
     TimestampTz now;
     Portion portion;
     TimestampTz next = shmem::k_never; // lowered by the duty to the next time at which there will be work
@@ -22,7 +22,7 @@ struct Duty {
     const char *activity; // shown in pg_stat_activity
     // Runs as the owner of the tables, in a transaction of its own. Waits for nobody: it leaves what another
     // transaction is changing, and sets `more`.
-    void (*work)(store::Store &store, Turn &turn);
+    void (*work)(store::Store &store, DutyTurn &turn);
     int64 limit = 1000; // of a portion
     // Commits announce work by this timer. Without a timer, the duty runs again when its pause is over.
     std::optional<shmem::Timer> timer = std::nullopt;
@@ -37,7 +37,7 @@ struct Duty {
 
 // A portion of a duty's walk through a table in the order of ids. *after: how far the walk has come. The scan begins
 // behind it, and it becomes 0 at the end. look(scan) looks at a row and returns its id.
-template <typename Look> void walk_portion(Turn &turn, int64 *after, store::Scan scan, Look look) {
+template <typename Look> void walk_portion(DutyTurn &turn, int64 *after, store::Scan scan, Look look) {
     const RowMemory memory = begin_row_memory();
     *after = 0;
     for (int64 seen = 0; next(scan); reset(memory)) {

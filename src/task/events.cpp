@@ -129,7 +129,7 @@ namespace {
 
 constinit int64 removed_until = 0; // the position where the next walk begins
 
-void remove_old_events(Store &store, Turn &turn) {
+void remove_old_events(Store &store, DutyTurn &turn) {
     const TimestampTz oldest = turn.now - static_cast<int64>(settings::event_retention) * model::k_second;
     store::Scan scan = scan_events(store, removed_until);
     const RowMemory memory = begin_row_memory();

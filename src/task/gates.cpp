@@ -400,7 +400,7 @@ void keep_rest(Store &store) {
 }
 
 // The monitor's duty: the oldest of the backlog, and what ends because of it.
-void settle_backlog(Store &store, Turn &turn) {
+void settle_backlog(Store &store, DutyTurn &turn) {
     for (const store::Ended &ended : backlog.ended.all())
         note_ended(store, ended);
     backlog.ended.clear();
@@ -552,7 +552,7 @@ namespace {
 
 constinit int64 looked_until = 0; // how far the walk has come: the id of a task, 0 at its end
 
-void look_at_waiting(Store &store, Turn &turn) {
+void look_at_waiting(Store &store, DutyTurn &turn) {
     bool changed = false;
     Dirty *dirty = begin_dirty(store);
     walk_portion(turn, &looked_until, scan_waiting(store, looked_until), [&](const store::Scan &scan) {

@@ -215,7 +215,7 @@ namespace {
 
 constinit int64 forgotten_until = 0; // how far the walk is; 0: at the beginning
 
-void forget_copies(Store &, Turn &turn) {
+void forget_copies(Store &, DutyTurn &turn) {
     forgotten_until = store::forget_copies(forgotten_until, turn.portion.limit, &turn.portion.done);
     turn.portion.more = forgotten_until != 0;
 }

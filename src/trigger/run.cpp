@@ -353,7 +353,7 @@ void mark_seen(const HeldTrigger &trigger, const JoinKey &key) {
                   parameters, SPI_OK_UPDATE);
 }
 
-void join_key_of(const HeldTrigger &trigger, const JoinKey &key, Turn &turn, Tally *tally) {
+void join_key_of(const HeldTrigger &trigger, const JoinKey &key, DutyTurn &turn, Tally *tally) {
     while (turn.portion.done < turn.portion.limit) {
         CHECK_FOR_INTERRUPTS();
         const auto set = find_set(trigger, key);
@@ -370,7 +370,7 @@ void join_key_of(const HeldTrigger &trigger, const JoinKey &key, Turn &turn, Tal
     turn.portion.more = true;
 }
 
-void join_sets(const HeldTrigger &trigger, Turn &turn) {
+void join_sets(const HeldTrigger &trigger, DutyTurn &turn) {
     Parameters parameters;
     parameters.add(trigger.id).add(k_signals);
     const auto keys = store::select<JoinKey>(
@@ -404,7 +404,7 @@ struct FreshTrigger {
     bool is_there;
 };
 
-void join_fresh(Turn &turn) {
+void join_fresh(DutyTurn &turn) {
     Parameters parameters;
     parameters.add(k_signals);
     const auto fresh =
@@ -471,7 +471,7 @@ void remove_failed(const FailedSet &failed) {
                   parameters, SPI_OK_DELETE);
 }
 
-void try_failed(Turn &turn) {
+void try_failed(DutyTurn &turn) {
     Parameters parameters;
     parameters.add(std::optional(turn.now)).add(k_sets);
     const auto due = store::select<FailedSet>(
@@ -505,7 +505,7 @@ TimestampTz next_retry() {
         parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_time().value_or(shmem::k_never); })[0];
 }
 
-void run_by_indexes(Turn &turn) {
+void run_by_indexes(DutyTurn &turn) {
     const int64 signals = Min(turn.portion.limit, k_signals);
     int64 taken = 0;
     do {
@@ -520,7 +520,7 @@ void run_by_indexes(Turn &turn) {
 
 // Requires that each statement sees what others have committed. An index scan marks dead entries, which the next one
 // skips; a bitmap scan does not.
-void run(store::Store &, Turn &turn) {
+void run(store::Store &, DutyTurn &turn) {
     if (IsolationUsesXactSnapshot())
         return;
     const int settings_level = store::use_indexes_only();

@@ -156,7 +156,7 @@ void read_events(Snapshot snapshot, const EventCursor &after, int32 limit, const
 namespace {
 
 // Positions rise with time, so the oldest come first.
-void remove_old_events(store::Store &, Turn &turn) {
+void remove_old_events(store::Store &, DutyTurn &turn) {
     Parameters parameters;
     parameters.add(std::optional(turn.now - static_cast<int64>(settings::event_retention) * model::k_second))
         .add(turn.portion.limit);

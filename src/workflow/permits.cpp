@@ -68,7 +68,7 @@ void read_permits(std::span<Root> roots) {
         for (const std::string_view tag : model::workflow::tags_of(definition_of(root.version)))
             names.add(pool_of_tag(tag));
     }
-    const auto pools = names.count == 0 ? std::span<const PermitPool>{} : find_permits(names.all());
+    const auto pools = names.count == 0 ? std::span<const PermitPool>{} : find_permit_pools(names.all());
     if (pools.empty())
         return;
     for (Root &root : roots)
@@ -83,7 +83,7 @@ std::span<const std::string_view> tags_with_pools(std::span<const std::string_vi
     Growing<const text *> names;
     for (const std::string_view tag : tags)
         names.add(pool_of_tag(tag));
-    const auto pools = find_permits(names.all());
+    const auto pools = find_permit_pools(names.all());
     Growing<std::string_view> found;
     for (const std::string_view tag : tags)
         if (const PermitPool *pool = find(pools, pool_of_tag(tag)); pool != nullptr && may_use(*pool, role))

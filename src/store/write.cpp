@@ -1,5 +1,6 @@
 // Writing the tables: inserts one by one and in bulk, removals, new versions, and their index entries.
 #include "pg/error.h"
+#include "pg/growing.h"
 #include "pg/memory.h"
 #include "store/hints.h"
 #include "store/table.h"
@@ -9,6 +10,27 @@ extern "C" {
 }
 
 namespace scylla::store {
+
+namespace {
+
+// An entry of a scattered index.
+struct LateEntry {
+    std::array<int64, 2> key;
+    ItemPointerData tid;
+};
+
+// Whether the rows of a batch go all over the index: gates come in the order of their tasks, and their providers are in
+// any order. A batch inserts its entries at its end, sorted. Such an index has two columns of int8.
+bool is_scattered(const Table &table, std::size_t index) { return table.id == TableId::gate && index == 1; }
+
+} // namespace
+
+struct Bulk {
+    MemoryContext context; // of the rows
+    std::size_t count;
+    std::array<TupleTableSlot *, 128> row; // made when first used
+    Growing<LateEntry> late;
+};
 
 namespace {
 
@@ -53,6 +75,11 @@ void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values
             const auto column = static_cast<std::size_t>(index_def.key[k].column - 1);
             key[k] = values[column];
             key_null[k] = nulls[column];
+        }
+        if (table.bulk != nullptr && is_scattered(table, i)) {
+            table.bulk->late.add({{DatumGetInt64(key[0]), DatumGetInt64(key[1])}, tuple->t_self},
+                                 GetMemoryChunkContext(table.bulk));
+            continue;
         }
         // A btree does not look at the IndexInfo (it is for summarizing and expression indexes), so we have none.
         index_insert(index_of(table, i), key.data(), key_null.data(), &tuple->t_self, table.rel,
@@ -131,16 +158,6 @@ bool is_duplicate(const Table &table) {
     });
 }
 
-} // namespace
-
-struct Bulk {
-    MemoryContext context; // of the rows
-    std::size_t count;
-    std::array<TupleTableSlot *, 128> row; // made when first used
-};
-
-namespace {
-
 // Heap first, then the index entries row by row.
 void flush(Table &table) {
     Bulk &bulk = *table.bulk;
@@ -160,6 +177,20 @@ void flush(Table &table) {
     MemoryContextReset(bulk.context);
 }
 
+void insert_late_entries(Table &table) {
+    const std::span<LateEntry> entries = table.bulk->late.all();
+    std::sort(entries.begin(), entries.end(), [](const LateEntry &a, const LateEntry &b) {
+        return a.key[0] != b.key[0] ? a.key[0] < b.key[0] : a.key[1] < b.key[1];
+    });
+    for (LateEntry &entry : entries) {
+        CHECK_FOR_INTERRUPTS();
+        std::array<Datum, 2> key{Int64GetDatum(entry.key[0]), Int64GetDatum(entry.key[1])};
+        std::array<bool, 2> key_null{};
+        index_insert(index_of(table, 1), key.data(), key_null.data(), &entry.tid, table.rel, UNIQUE_CHECK_NO, false,
+                     nullptr);
+    }
+}
+
 } // namespace
 
 void begin_bulk(Table &table) {
@@ -170,10 +201,13 @@ void begin_bulk(Table &table) {
 
 void end_bulk(Table &table) {
     flush(table);
+    insert_late_entries(table);
     for (TupleTableSlot *row : table.bulk->row)
         if (row != nullptr)
             ExecDropSingleTupleTableSlot(row);
     MemoryContextDelete(table.bulk->context);
+    if (table.bulk->late.at != nullptr)
+        pfree(table.bulk->late.at);
     pfree(table.bulk);
     table.bulk = nullptr;
 }

@@ -5,6 +5,7 @@
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "pg/text.h"
+#include "pg/text_table.h"
 #include "shmem/pending.h"
 #include "store/plans.h"
 #include "store/queue_changes.h"
@@ -327,35 +328,59 @@ void refuse_cycle(std::span<const Submission> tasks, const Dependencies &all) {
         report_cycle(tasks, cycle);
 }
 
+// The elements of a call, by their names.
+struct Element {
+    const text *name;
+    std::size_t place; // of several with that name: the first
+};
+
+// Null: no element has a name.
+HTAB *table_of_names(std::span<const Submission> tasks) {
+    HTAB *table = nullptr;
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+        if (tasks[i].rn == nullptr)
+            continue;
+        if (table == nullptr)
+            table = make_text_table("scylla elements by name", sizeof(Element), CurrentMemoryContext);
+        bool found = false;
+        auto *element = static_cast<Element *>(hash_search(table, &tasks[i].rn, HASH_ENTER, &found));
+        if (!found)
+            element->place = i;
+    }
+    return table;
+}
+
+// k_none: it is for something else.
+std::size_t element_of(HTAB *by_name, const WaitFor &wait) {
+    if (by_name == nullptr || wait.what != WaitFor::What::task)
+        return k_none;
+    const auto *element = static_cast<const Element *>(hash_search(by_name, &wait.name, HASH_FIND, nullptr));
+    return element != nullptr ? element->place : k_none;
+}
+
 // P0002 for a task that does not exist, 22023 for a cycle.
 Dependencies resolve(Store &store, std::span<const Submission> tasks, TimestampTz now) {
     std::size_t edges = 0;
-    std::size_t named = 0;
     for (const Submission &task : tasks)
         edges += task.waits.size();
     const Dependencies all{allocate<std::size_t>(tasks.size() + 1), allocate<std::size_t>(edges),
                            allocate<Provider>(edges)};
-    const auto by_name = allocate<std::size_t>(tasks.size());
-    if (edges > 0)
-        for (std::size_t i = 0; i < tasks.size(); i++)
-            if (tasks[i].rn != nullptr)
-                by_name[named++] = i;
-    sort_by_name(by_name.first(named), [&](std::size_t i) { return tasks[i].rn; });
+    HTAB *by_name = edges > 0 ? table_of_names(tasks) : nullptr;
     std::size_t edge = 0;
     for (std::size_t i = 0; i < tasks.size(); i++) {
+        CHECK_FOR_INTERRUPTS();
         all.first[i] = edge;
         for (const WaitFor &wait : tasks[i].waits) {
-            const text *rn = wait.name;
-            const auto *found =
-                std::lower_bound(by_name.data(), by_name.data() + named, view(rn),
-                                 [&](std::size_t e, std::string_view name) { return view(tasks[e].rn) < name; });
-            const bool is_element = found != by_name.data() + named && is_task(wait, tasks[*found].rn);
-            all.element[edge] = is_element ? *found : k_none;
-            all.provider[edge] = is_element ? Provider{} : find_provider(store, wait, now, static_cast<int64>(i + 1));
+            const std::size_t element = element_of(by_name, wait);
+            all.element[edge] = element;
+            all.provider[edge] =
+                element != k_none ? Provider{} : find_provider(store, wait, now, static_cast<int64>(i + 1));
             edge++;
         }
     }
     all.first[tasks.size()] = edge;
+    if (by_name != nullptr)
+        hash_destroy(by_name);
     if (edge > 0)
         refuse_cycle(tasks, all);
     return all;

@@ -73,6 +73,21 @@ where j.phase = 'joined' and s.phase = 'single';
 select cmp_ok((j.pages - s.pages) / 50.0, '<=', 8.0, 'a dependant of many that are done at once is not looked at for each of them')
 from cost j, cost s where j.phase = 'joined' and s.phase = 'single';
 
+-- A plan whose tasks each depend on ten of those before them, which are anywhere in the index by provider. Its entries go in sorted, so that
+-- its pages are filled one after the other. In the order of the tasks they would split pages that are full, which fill to two thirds.
+truncate scylla.task_spec, scylla.task_ready, scylla.task_lease, scylla.task_waiting, scylla.task_outcome, scylla.task_gate,
+    scylla.task_plan, scylla.task_dedup;
+do $$ begin
+    perform scylla.submit_many(jsonb_agg(task order by n))
+    from generate_series(1, 1000) n, lateral (
+        select jsonb_build_object('queue', 'q', 'spec', n, 'rn', 'of a plan ' || n,
+                                  'depends_on', coalesce(jsonb_agg(distinct 'of a plan ' || 1 + (hashint4(n * 100 + e) & 1048575) % (n - 1))
+                                                         filter (where n > 1), '[]')) as task
+        from generate_series(1, 10) e) tasks;
+end $$;
+select cmp_ok(pg_relation_size('scylla.task_gate_provider') / (select count(*) from scylla.task_gate), '<=', 36::bigint,
+              'the gates of a plan fill their index densely: bytes per gate');
+
 select all_is_sound();
 select * from finish();
 rollback;

@@ -747,4 +747,34 @@ test("lists go on with further pages", async () => {
   }
 });
 
+test("tasks that are older than many others are found without being asked twice", async () => {
+  createDatabase("console_old");
+  sql("console_old", `
+    select count(scylla.submit_bulk('old', array_fill('1'::jsonb, array[60])));
+    select count(scylla.submit_bulk('new', array_fill('1'::jsonb, array[1000]))) from generate_series(1, 25);`);
+  const one = await Console.start("console_old");
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  try {
+    const later = /api\/(tasks\?.*after=|queue\?)/; // also what the page knows of the queue
+    await page.route(later, async (route) => { await held; await route.continue(); });
+    await page.goto(one.address + "queue?name=old");
+    await page.waitForSelector("main >> text=Looking on: 10,000 tasks so far.");
+    assert.equal(await page.locator("main a >> text=Next").count(), 0);
+    release();
+    await settled(page);
+    await page.unroute(later);
+    assert.equal(await page.locator("main tbody tr").count(), 50);
+    assert.equal(await page.locator("main >> text=Looking on").count(), 0);
+    await page.click("main a >> text=Next");
+    await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 10);
+    assert.equal(await page.locator("main a >> text=Next").count(), 0);
+    await visit(page, one.address + "queue?name=old&key=nobody");
+    assert.match(await page.innerText("main"), /No task matches/);
+    assert.equal(await page.locator("main >> text=Looking on").count(), 0);
+  } finally {
+    await one.stop();
+  }
+});
+
 test("nothing was wrong with the page", () => assert.deepEqual(page.wrong, []));

@@ -40,7 +40,8 @@ function visit() {
 const isLost = (answer) => answer instanceof Error && (answer.status === 503 || answer.status === 0);
 
 // Loads the data of the page and draws it. A query that is refused shows its error in its place. A new page with `parts` is drawn
-// again after each answer.
+// again after each answer. A look is [name, parameters, further]: further(answer) returns {of, join} if the answer is not all yet: the
+// parameters of the next question, and the function that joins its answer to this one.
 async function load() {
   const mine = ++drawing;
   const { page, parameters } = shown;
@@ -49,15 +50,19 @@ async function load() {
   const isNew = $("main").dataset.page !== location.href;
   const data = {};
   loading++;
-  const answers = await Promise.all(asked.map(async ([name, [look, of]]) => {
-    const answer = await get(look, of).catch((error) => error);
-    const failed = await begun;
-    data[name] = answer;
-    if (isNew && page.parts && mine === drawing && !failed && !isLost(answer)) {
-      shown.data = data;
-      draw();
+  const answers = await Promise.all(asked.map(async ([name, [look, of, further]]) => {
+    let answer = await get(look, of).catch((error) => error);
+    for (;;) {
+      const failed = await begun;
+      const goesOn = !(answer instanceof Error) && mine === drawing && further?.(answer);
+      data[name] = answer;
+      if (isNew && (page.parts || goesOn) && mine === drawing && !failed && !isLost(answer)) {
+        shown.data = data;
+        draw();
+      }
+      if (!goesOn || failed) return answer;
+      answer = await get(look, goesOn.of).then(goesOn.join).catch((error) => error);
     }
-    return answer;
   }));
   loading--;
   if (mine !== drawing || (await begun)) return;

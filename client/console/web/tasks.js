@@ -108,18 +108,28 @@ const resubmitAll = (p, act) => actOnAll(p, act, { label: "Retry all as copies",
 const tasksOf = ({ name, status, worker, key, code, spec, created_after, created_before, after }) =>
   ({ queue: name, status, worker, key, code, spec, created_after, created_before, after });
 
+const size = 50; // of a page
+const inOneLook = 10000; // rows, whether they match or not
+
+// A look may find less than a page has, though there is more: the queue's tasks, or those that match, may be older than many others.
+const lookOn = (p) => (answer) => answer.next && answer.tasks.length < size && {
+  of: { ...tasksOf(p), after: answer.next, limit: size - answer.tasks.length },
+  join: ({ tasks, next }) => ({ tasks: [...answer.tasks, ...tasks], next, looks: looksOf(answer) + 1 }),
+};
+const looksOf = (answer) => answer?.looks ?? 1;
+
 export const queuePage = {
   title: ({ name }) => "Queue " + name,
-  looks: (p) => ({ queue: ["queue", { name: p.name }], tasks: ["tasks", tasksOf(p)] }),
+  looks: (p) => ({ queue: ["queue", { name: p.name }], tasks: ["tasks", tasksOf(p), lookOn(p)] }),
   json: (p) => ["tasks", { ...tasksOf(p), limit: 1000 }],
-  beats: 2,
+  beats: ({ tasks }) => 2 * looksOf(tasks),
   draw: (data, p, act) => {
     const numbers = latest()?.queues.find((q) => q.queue === p.name);
-    const known = !(data.queue instanceof Error) && data.queue.settings;
+    const known = data.queue?.settings; // neither in an error nor in an answer that is not there yet
     const tab = (name, text) =>
       h("li", {}, h("a", { href: link("queue", { ...p, status: name, after: "", before: "" }), "aria-current": (p.status ?? "") === name && "true" }, text));
     return [
-      !known && !(data.queue instanceof Error) && h("p", { class: "note" }, "There is no such queue, or this role may not view it."),
+      data.queue && !known && !(data.queue instanceof Error) && h("p", { class: "note" }, "There is no such queue, or this role may not view it."),
       numbers && facts([["ready", [number(numbers.ready), numbers.oldest !== null && ", the oldest for " + duration(numbers.oldest)]],
         ["completed/s", rate(rateOf(p.name, "completed"))], ["p95 wait, run", [duration(numbers.wait_p95), ", ", duration(numbers.run_p95)]]]),
       known && h("div", { class: "row" }, pauseButton(data.queue.settings, act)),
@@ -129,7 +139,7 @@ export const queuePage = {
       ["completed", "aborted", "cancelled"].includes(p.status) && h("div", { class: "row" }, resubmitAll(p, act)),
       ["waiting", "ready", "running"].includes(p.status) && h("div", { class: "row" }, cancelAll(p, act), p.status === "running" && yieldAll(p, act)),
       either(data.tasks, ({ tasks, next }) => [tasksTable(tasks),
-        next && tasks.length < 50 && h("p", { class: "note" }, "There may be more: a page looks at no more than 10,000 tasks."), pages(p, next)]),
+        lookOn(p)(data.tasks) ? h("p", { class: "note" }, `Looking on: ${number(looksOf(data.tasks) * inOneLook)} tasks so far.`) : pages(p, next)]),
       known && h("h2", {}, "Settings"),
       either(data.queue, settings),
     ];

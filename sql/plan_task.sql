@@ -14,7 +14,8 @@ create or replace view scylla.plan_task with (security_barrier) as
                  from scylla.task_gate d
                  join scylla.task_spec ps on ps.id = d.provider
                  join scylla.queue pq on pq.id = ps.queue and scylla._may_view(pq.owner, pq.viewers, pq.admins)
-                 where d.task = g.task and d.kind = 't' order by d.ord) as depends_on
+                 where d.task = g.task and d.kind = 't' order by d.ord) as depends_on,
+           g.task as seq
     from scylla.task_plan p
     join scylla.task_gate g on g.provider = p.id
     join scylla.task_spec s on s.id = g.task
@@ -40,3 +41,4 @@ comment on column scylla.plan_task.attempt is 'How often it has been leased.';
 comment on column scylla.plan_task.history is 'As in the view scylla.task.';
 comment on column scylla.plan_task.depends_on is
     'Its providers, in the order in which they were given; only from queues that the reader may view.';
+comment on column scylla.plan_task.seq is 'The number of the task: those submitted later have larger ones.';

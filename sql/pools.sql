@@ -83,7 +83,7 @@ comment on column scylla.pool_reservation.since is 'When it was placed.';
 comment on column scylla.pool_reservation.ends is 'When its expected runtime is over; null: not known.';
 
 -- Its rows are sorted by pool and priority, and few of them shown: what belongs to other tables is left-joined or looked up, so that a query
--- for their numbers does without.
+-- for their numbers does without. Rights are asked once per queue and pool, not once per row.
 create or replace view scylla.pool_queue with (security_barrier) as
     with lines as materialized (select * from scylla._pool_lines()),
     reasons as materialized (select jsonb_object_agg(task_class, reason) as of from lines where task_class is not null),
@@ -93,10 +93,11 @@ create or replace view scylla.pool_queue with (security_barrier) as
            ((select h.of from heads h) ->> (l.pool || ' ' || l.task))::timestamptz as planned, l.task as seq
     from scylla.pool_line l
     join scylla.resource_pool p on p.id = l.pool
-    join scylla.queue q on q.id = l.queue
+    left join scylla.queue q on q.id = l.queue
     left join scylla.task_spec s on s.id = l.task
     left join scylla.task_waiting w on w.id = l.task
-    where scylla._may_view(q.owner, q.viewers, q.admins) or scylla._may_view(p.owner, null, p.admins);
+    where l.queue in (select q.id from scylla.queue q where scylla._may_view(q.owner, q.viewers, q.admins))
+       or l.pool in (select p.id from scylla.resource_pool p where scylla._may_view(p.owner, null, p.admins));
 comment on view scylla.pool_queue is
 'The tasks that wait only for pools, once per pool that could serve: of the tasks that the current user may view, and of the pools
 on which it has the privilege admin.';

@@ -37,6 +37,8 @@ create table scylla.workflow_run_state (
 ) using heap with (fillfactor = 80, vacuum_truncate = off);
 create unique index workflow_run_state_request on scylla.workflow_run_state (workflow, request_id) where request_id is not null;
 create index workflow_run_state_live on scylla.workflow_run_state (workflow, status, late, instance, run) where ended is null;
+create index workflow_run_state_ended on scylla.workflow_run_state (workflow, status, instance)
+    where status <> 'SUCCEEDED' and status <> 'IN_PROGRESS' and status <> 'CREATED';
 create index workflow_run_state_parent on scylla.workflow_run_state (parent_scope, parent_step) where parent_scope is not null;
 create index workflow_run_state_blocks on scylla.workflow_run_state (workflow) where blocks;
 create index workflow_run_state_signals on scylla.workflow_run_state using gin (initiator jsonb_path_ops) with (fastupdate = off)

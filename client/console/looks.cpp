@@ -59,8 +59,8 @@ constexpr const char *k_plan = R"(
     select json_build_object('plan', (select row_to_json(p) from scylla.plan p where name = $1),
         'tasks', (select coalesce(json_agg(t), '[]') from (
             select rn, queue, status, progress, created, updated, owner, attempt, depends_on
-            from scylla.plan_task where plan = $1 and rn = any (array(
-                select rn from scylla.plan_task where plan = $1 order by created, rn limit 1000))
+            from scylla.plan_task where plan = $1 and seq = any (array(
+                select seq from scylla.plan_task where plan = $1 order by created, rn limit 1000))
             order by created, rn) t)))";
 
 constexpr const char *k_attempts = R"(
@@ -267,21 +267,25 @@ constexpr const char *k_timeline = R"(
         (select run, step, iterations, attempt, at, type, level, message from scylla.workflow_timeline
          where workflow = $1 and instance = $2::bigint and iterations is null and (select leaves from many) order by at desc, step limit 200)) t)";
 
-// What has started the instance, and the signals that its steps have sent, by the names in its definition.
+// What has started the instance, and the signals that its steps have sent since it was created, by the names in its
+// definition.
 constexpr const char *k_lineage = R"(
-    with r as (select * from scylla.workflow_run where workflow = $1 and instance = $2::bigint order by run desc limit 1)
+    with r as materialized (
+        select *, min(created) over () as since from scylla.workflow_run where workflow = $1 and instance = $2::bigint order by run desc limit 1)
     select json_build_object(
         'started_by', (select coalesce(json_agg(l), '[]') from (
             select seq, signal, params, sent, source_workflow, source_instance, source_run, source_step, source_iterations
             from scylla.workflow_lineage
-            where seq in (select (s.value ->> 'seq')::bigint from r, jsonb_each(r.initiator -> 'signals') s)
+            where seq = any (array(select (s.value ->> 'seq')::bigint from r, jsonb_each(r.initiator -> 'signals') s))
               and target_workflow = $1 and target_instance = $2::bigint order by seq limit 100) l),
         'sent', (select coalesce(json_agg(l), '[]') from (
             select seq, signal, params, sent, source_step, source_iterations, used_by, target_workflow, target_instance
             from scylla.workflow_lineage
-            where signal in (select n #>> '{}' from r join scylla.workflow_version v using (workflow, version)
-                             cross join lateral jsonb_path_query(v.definition, '$.**.signal_outputs[*].name') n)
-              and source_workflow = $1 and source_instance = $2::bigint order by seq desc limit 100) l)))";
+            where signal = any (array(
+                      select n #>> '{}' from r join scylla.workflow_version v using (workflow, version)
+                      cross join lateral jsonb_path_query(v.definition, '$.**.signal_outputs[*].name') n))
+              and sent >= (select since from r) and source_workflow = $1 and source_instance = $2::bigint
+            order by seq desc limit 100) l)))";
 
 // The first number by itself: views with security_barrier evaluate such a comparison early, but one of arrays only
 // after their own conditions.

@@ -84,7 +84,7 @@ select is((select string_agg(format('%s where %s', i.indexrelid::regclass, pg_ge
           'scylla.workflow_action_state_pending where ((done IS NULL) AND (step IS NOT NULL)), ' ||
           'scylla.workflow_backfill_item_state_pending where (state = ''PENDING''::text), scylla.workflow_backfill_item_state_run where (run IS NOT NULL), ' ||
           'scylla.workflow_backfill_item_state_started where (state = ''STARTED''::text), ' ||
-          'scylla.workflow_iteration_number where (NOT past), scylla.workflow_run_state_blocks where blocks, scylla.workflow_run_state_due where (due IS NOT NULL), scylla.workflow_run_state_live where (ended IS NULL), ' ||
+          'scylla.workflow_iteration_number where (NOT past), scylla.workflow_run_state_blocks where blocks, scylla.workflow_run_state_due where (due IS NOT NULL), scylla.workflow_run_state_ended where ((status <> ''SUCCEEDED''::text) AND (status <> ''IN_PROGRESS''::text) AND (status <> ''CREATED''::text)), scylla.workflow_run_state_live where (ended IS NULL), ' ||
           'scylla.workflow_run_state_parent where (parent_scope IS NOT NULL), scylla.workflow_run_state_permits where ((permits IS NOT NULL) AND (ended IS NULL)), scylla.workflow_run_state_request where (request_id IS NOT NULL), scylla.workflow_run_state_signals where (initiator ? ''signals''::text), ' ||
           'scylla.workflow_step_state_due where (due IS NOT NULL), scylla.workflow_step_state_signals where (signals IS NOT NULL), scylla.workflow_step_state_task where (task IS NOT NULL)',
           'those that are partial or on an expression are those that the direct path knows as such');

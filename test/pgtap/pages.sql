@@ -12,6 +12,8 @@ do $$ begin
         perform scylla.run_job('job', int8multirange(int8range(i, i, '[]')));
     end loop;
 end $$;
+select scylla.create_plan('whole') \g /dev/null
+select scylla.submit('waits', '1', rn => n, plan => 'whole') from unnest('{first,second,third}'::text[]) n \g /dev/null
 create temp table page (of text, query text);
 insert into page
 select v, format('select seq from scylla.%s where true order by seq desc limit 5', v) from unnest('{plan,signal,condition,job_plan}'::text[]) v
@@ -59,7 +61,7 @@ select scylla.create_pool('p', '{"a": 1}'), scylla.submit('needs', '1', needs =>
 select from scylla.place() \g /dev/null
 select scylla.submit('needs', to_jsonb(i), rn => 'needs ' || i, priority => i % 3, needs => '{"p": {"a": 1}}') from generate_series(1, 10) i \g /dev/null
 select is(regexp_replace(reads($$select seq from scylla.pool_queue order by pool, priority desc, created limit 5$$), 'pool_line_\w+', 'pool_line'),
-          'pool_line queue_pkey resource_pool_pkey', 'the line of pools');
+          'pool_line queue resource_pool_pkey', 'the line of pools, with rights that are asked once for each queue and pool');
 select results_eq($$select rn, reason from scylla.pool_queue where seq = any (array(select seq from scylla.pool_queue order by pool, priority desc, created limit 3)) order by created$$,
                   $$select 'needs ' || i, 'a short by 1 in pool p' from unnest('{2,5,8}'::int[]) i$$, 'and those at its head');
 
@@ -69,6 +71,31 @@ select scylla.start_workflow('w') from generate_series(1, 10) \g /dev/null
 select matches(reads($$select instance, run, status from scylla.workflow_run where workflow = 'w' and instance > 5 and instance <= 8 order by instance desc, run desc limit 2$$),
                'workflow_run_state_name', 'a page of runs');
 select matches(reads($$select instance, run, status from scylla.workflow_run where ended is null$$), 'workflow_run_state_live', 'the live ones');
+
+select matches(reads($$select instance, run from scylla.workflow_run where workflow = 'w' and status = 'FAILED'$$), 'workflow_run_state_ended', 'those that have failed');
+
+-- The rights on a workflow are a query of their own, and made once for a run, however many rows the run has.
+select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "loop", "steps": [{"foreach": {"id": "each",
+    "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, 20, 1)"}}}},
+    "steps": [{"step": {"id": "one", "type": "NoOp"}}]}}]}}') \g /dev/null
+select scylla.start_workflow('loop') \g /dev/null
+select scylla._advance() from generate_series(1, 3) \g /dev/null
+create function look_up(query text, at text) returns numeric language plpgsql as $$
+declare
+    plan jsonb;
+begin
+    execute 'explain (analyze, timing off, format json) ' || query into plan;
+    return (select sum((n ->> 'Actual Loops')::numeric)
+            from jsonb_path_query(plan, 'strict $.** ? (@."Parent Relationship" == "SubPlan" && @."Relation Name" == $at)', jsonb_build_object('at', at)) n);
+end $$;
+select is((select count(*) from scylla.workflow_loop_iteration where workflow = 'loop'), 20::bigint, 'there are iterations');
+select is(look_up(format('select iterations from scylla.%s where workflow = ''loop'' and instance = 1 and iterations[1] > 0', v), 'workflow_head'), 1::numeric, v)
+from unnest('{workflow_loop_iteration,workflow_step,workflow_step_attempt}'::text[]) v;
+
+-- Leases that have ended leave empty pages behind.
+select matches(reads('select worker, leases from scylla.stat_worker'), 'task_lease_pkey', 'workers are found by the leases that there are');
+select results_eq($$select rn from scylla.plan_task where seq = any (array(select seq from scylla.plan_task where plan = 'whole' order by seq limit 2)) order by seq$$,
+                  $$values ('first'), ('second')$$, 'the first tasks of a plan by their numbers');
 
 select * from finish();
 rollback;

@@ -36,7 +36,7 @@ export const poolsPage = {
   title: () => "Pools",
   looks: () => ({ all: ["pools"] }),
   json: () => ["pools"],
-  beats: 2,
+  beats: ({ all }) => 2 + Math.floor((all?.pools ?? []).reduce((sum, pool) => sum + pool.waiting, 0) / 10000), // the server sorts the line
   draw: ({ all }, _, act) => either(all, ({ pools, line, held }) => [
     table("Pools", [
       { name: "pool", of: (p) => [p.pool, p.drained && h("span", { class: "note" }, " drained"), p.stale && h("span", { class: "bad" }, " its report is too old")] },

@@ -32,7 +32,7 @@ constexpr const char *k_tasks = R"(
         jsonb_build_object('queue', $1::text, 'status', coalesce($2::text, case when $3::text is not null then 'running' end),
                            'worker', $3::text, 'key', $4::text, 'code', $5::text, 'created_after', $7::text, 'created_before', $8::text) ||
         case when $6::text is null then '{}' else jsonb_build_object('spec', $6::jsonb) end,
-        least(coalesce($9::integer, 50), 1000), $10, 10000) f (cursor, t))";
+        least(coalesce($9::integer, 50), 1000), $10, least(coalesce($11::integer, 10000), 50000)) f (cursor, t))";
 
 constexpr const char *k_task = R"(
     select json_build_object('task', (select row_to_json(t) from scylla.get_task($1) t),
@@ -75,13 +75,15 @@ constexpr const char *k_schedules = R"(
 
 constexpr const char *k_pools = R"(
     select json_build_object('pools', (select coalesce(json_agg(p order by pool), '[]') from scylla.pool p),
-        'line', (select coalesce(json_agg(l), '[]') from (
-            select pool, rn, queue, priority, created, since, needs, reason, planned
-            from scylla.pool_queue where seq = any (array(
-                select seq from scylla.pool_queue order by pool, priority desc, created limit 200))
-            order by pool, priority desc, created limit 200) l),
         'held', (select coalesce(json_agg(r), '[]') from (
             select * from scylla.pool_reservation order by pool, since limit 200) r)))";
+
+constexpr const char *k_line = R"(
+    select coalesce(json_agg(l), '[]') from (
+        select pool, rn, queue, priority, created, since, needs, reason, planned
+        from scylla.pool_queue where seq = any (array(
+            select seq from scylla.pool_queue order by pool, priority desc, created limit 200))
+        order by pool, priority desc, created limit 200) l)";
 
 constexpr const char *k_jobs = R"(
     select json_build_object('jobs', (select coalesce(json_agg(j order by name), '[]') from scylla.job_type j),
@@ -214,10 +216,11 @@ constexpr const char *k_run = "with " NAMED ", " STEPS R"(
 
 // 50 iterations of a loop with the steps in them, failed ones first. $4: the numbers of the iterations that the loop is
 // in; $5: the loop; the ids of its steps; $6: only iterations with a step of that status; $7: after this
-// "rank:numbers". Those of the last run have rows of their own; those of an older run are found by its attempts.
+// "rank:numbers". Those of the last run have rows of their own; those of an older run are found by its attempts. An
+// iteration that has succeeded has no failed step, so where few have not, only their steps are read.
 #define OF_LOOP                                                                                                        \
     "cardinality(i.iterations) = coalesce(cardinality(string_to_array($4, ',')), 0) + 1 and "                          \
-    "i.iterations[1:cardinality(i.iterations) - 1] = coalesce(string_to_array($4, ','), '{}')::bigint[]"
+    "($4::text is null or i.iterations[1:cardinality(i.iterations) - 1] = string_to_array($4, ',')::bigint[])"
 #define AFTER                                                                                                          \
     "($7::text is null or (rank, iterations) > (split_part($7, ':', 1)::integer, "                                     \
     "string_to_array(split_part($7, ':', 2), ',')::bigint[])) order by rank, iterations limit 50"
@@ -225,15 +228,20 @@ constexpr const char *k_iterations = "with " NAMED R"(, inner_step as materializ
         select n #>> '{}' as step from named join scylla.workflow_version v using (workflow, version)
         cross join lateral jsonb_path_query(v.definition, 'strict $.**.steps[*].* ? (@.id == $loop).steps[*].*.id', jsonb_build_object('loop', $5::text)) n
         where named.is_it),
+    all_of_last as materialized (
+        select i.iterations, case when i.ended is null then 1 when i.status = 'SUCCEEDED' then 2 else 0 end as rank
+        from scylla.workflow_loop_iteration i
+        where i.workflow = $1 and i.instance = $2::bigint and i.loop = $5 and (select is_last from named where is_it) and )" OF_LOOP
+                                     R"(),
+    few as materialized (
+        select case when $6 ~ 'FAILED|TIMED_OUT|STOPPED' and count(*) <= 200 then array_agg(iterations[1]) end as first_numbers
+        from all_of_last where rank <> 2),
     of_last as materialized (
-        select iterations, rank from (
-            select i.iterations, case when i.ended is null then 1 when i.status = 'SUCCEEDED' then 2 else 0 end as rank
-            from scylla.workflow_loop_iteration i
-            where i.workflow = $1 and i.instance = $2::bigint and i.loop = $5 and (select is_last from named where is_it) and )" OF_LOOP
-                                     R"() i
+        select iterations, rank from all_of_last
         where ($6::text is null or iterations in (
                   select s.iterations from scylla.workflow_step s
-                  where s.workflow = $1 and s.instance = $2::bigint and s.status = $6 and s.step = any (array(select step from inner_step))))
+                  where s.workflow = $1 and s.instance = $2::bigint and s.status = $6 and s.step = any (array(select step from inner_step))
+                    and ((select first_numbers from few) is null or s.iterations[1] = any ((select first_numbers from few)::bigint[]))))
           and )" AFTER R"(),
     attempt as materialized (
         select distinct on (i.step, i.iterations) i.run, i.step, i.iterations, i.attempt, i.status, i.error, i.created, i.started, i.ended, null::jsonb as rollup
@@ -250,6 +258,7 @@ constexpr const char *k_iterations = "with " NAMED R"(, inner_step as materializ
         select s.run, s.step, s.iterations, s.attempt, s.status, s.error, s.created, s.started, s.ended, s.rollup
         from scylla.workflow_step s
         where s.workflow = $1 and s.instance = $2::bigint and s.step = any (array(select step from inner_step))
+          and s.iterations[1] >= (select min(iterations[1]) from of_last) and s.iterations[1] <= (select max(iterations[1]) from of_last)
           and s.iterations[1] = any (array(select iterations[1] from of_last))
         union all select * from attempt)
     select json_build_object('iterations', coalesce(json_agg(i order by rank, iterations), '[]')) from (
@@ -327,7 +336,8 @@ const std::vector<look> &looks() {
     static const std::vector<look> all{
         {"tasks",
          k_tasks,
-         {"queue", "status", "worker", "key", "code", "spec", "created_after", "created_before", "limit", "after"},
+         {"queue", "status", "worker", "key", "code", "spec", "created_after", "created_before", "limit", "after",
+          "max_looks"},
          1000ms},
         {"task", k_task, {"rn"}, 500ms},
         {"queue", k_queue, {"name"}, 1000ms},
@@ -336,6 +346,7 @@ const std::vector<look> &looks() {
         {"attempts", k_attempts, {"name"}, 1000ms},
         {"schedules", k_schedules, {}, 2s},
         {"pools", k_pools, {}, 1000ms},
+        {"line", k_line, {}, 1000ms},
         {"jobs", k_jobs, {"before"}, 2s},
         {"conditions", k_conditions, {"before", "signals_before"}, 1000ms},
         {"errors", k_errors, {}, 5s},

@@ -109,7 +109,7 @@ const looks = {
   "further iterations of the loop": `iterations?workflow=wide&instance=1&run=1&loop=each&after=2:${Math.floor(iterations / 2)}`,
   "timeline of the run": "timeline?workflow=wide&instance=1", "signals of the run": "lineage?workflow=wide&instance=1",
   "a step of the loop": `step?workflow=wide&instance=1&run=1&step=two&iterations=${iterations}`,
-  schedules: "schedules", pools: "pools", "job types": "jobs", conditions: "conditions", errors: "errors", workers: "workers", doctor: "doctor",
+  schedules: "schedules", pools: "pools", "the line of the pools": "line", "many tasks like none": "tasks?queue=big&key=nobody&max_looks=50000", "job types": "jobs", conditions: "conditions", errors: "errors", workers: "workers", doctor: "doctor",
 };
 
 test("every look is fast", async (t) => {

@@ -34,10 +34,11 @@ const amounts = (of) => (of ? Object.entries(of).map(([name, n]) => `${name} ${n
 
 export const poolsPage = {
   title: () => "Pools",
-  looks: () => ({ all: ["pools"] }),
+  looks: () => ({ all: ["pools"], line: ["line"] }),
+  parts: true,
   json: () => ["pools"],
   beats: ({ all }) => 2 + Math.floor((all?.pools ?? []).reduce((sum, pool) => sum + pool.waiting, 0) / 10000), // the server sorts the line
-  draw: ({ all }, _, act) => either(all, ({ pools, line, held }) => [
+  draw: ({ all, line }, _, act) => either(all, ({ pools, held }) => [
     table("Pools", [
       { name: "pool", of: (p) => [p.pool, p.drained && h("span", { class: "note" }, " drained"), p.stale && h("span", { class: "bad" }, " its report is too old")] },
       { name: "capacity", of: (p) => amounts(p.capacity) },
@@ -52,7 +53,7 @@ export const poolsPage = {
         : act.button("Drain", "drain_pool", { pool: p.pool }, () => "Pool drained.", { question: `Drain pool "${p.pool}"?`, text: "Nothing is placed in it until it is resumed." })) },
     ].filter(Boolean), pools, { key: (p) => p.pool, empty: "There is no pool, or none of this role." }),
     h("h2", {}, "In line"),
-    table("Tasks in line", Object.keys(line[0] ?? {}).map((name) => ({ name: name.replaceAll("_", " "), of: (l) => cell(name, l[name]) })), line, { empty: "No task waits for a pool." }),
+    either(line, (tasks) => table("Tasks in line", Object.keys(tasks[0] ?? {}).map((name) => ({ name: name.replaceAll("_", " "), of: (l) => cell(name, l[name]) })), tasks, { empty: "No task waits for a pool." })),
     h("h2", {}, "Held"),
     table("What tasks hold", [
       { name: "task", of: (r) => task(r.rn) }, { name: "pool", of: (r) => r.pool }, { name: "queue", of: (r) => queue(r.queue) },

@@ -109,20 +109,20 @@ const tasksOf = ({ name, status, worker, key, code, spec, created_after, created
   ({ queue: name, status, worker, key, code, spec, created_after, created_before, after });
 
 const size = 50; // of a page
-const inOneLook = 10000; // rows, whether they match or not
+const [first, further] = [10000, 50000]; // rows that a look reads at most, whether they match or not
 
 // A look may find less than a page has, though there is more: the queue's tasks, or those that match, may be older than many others.
 const lookOn = (p) => (answer) => answer.next && answer.tasks.length < size && {
-  of: { ...tasksOf(p), after: answer.next, limit: size - answer.tasks.length },
-  join: ({ tasks, next }) => ({ tasks: [...answer.tasks, ...tasks], next, looks: looksOf(answer) + 1 }),
+  of: { ...tasksOf(p), after: answer.next, limit: size - answer.tasks.length, max_looks: further },
+  join: ({ tasks, next }) => ({ tasks: [...answer.tasks, ...tasks], next, looked: lookedAt(answer) + further }),
 };
-const looksOf = (answer) => answer?.looks ?? 1;
+const lookedAt = (answer) => answer?.looked ?? first;
 
 export const queuePage = {
   title: ({ name }) => "Queue " + name,
   looks: (p) => ({ queue: ["queue", { name: p.name }], tasks: ["tasks", tasksOf(p), lookOn(p)] }),
   json: (p) => ["tasks", { ...tasksOf(p), limit: 1000 }],
-  beats: ({ tasks }) => 2 * looksOf(tasks),
+  beats: ({ tasks }) => 2 * Math.ceil(lookedAt(tasks) / first),
   draw: (data, p, act) => {
     const numbers = latest()?.queues.find((q) => q.queue === p.name);
     const known = data.queue?.settings; // neither in an error nor in an answer that is not there yet
@@ -139,7 +139,7 @@ export const queuePage = {
       ["completed", "aborted", "cancelled"].includes(p.status) && h("div", { class: "row" }, resubmitAll(p, act)),
       ["waiting", "ready", "running"].includes(p.status) && h("div", { class: "row" }, cancelAll(p, act), p.status === "running" && yieldAll(p, act)),
       either(data.tasks, ({ tasks, next }) => [tasksTable(tasks),
-        lookOn(p)(data.tasks) ? h("p", { class: "note" }, `Looking on: ${number(looksOf(data.tasks) * inOneLook)} tasks so far.`) : pages(p, next)]),
+        lookOn(p)(data.tasks) ? h("p", { class: "note" }, `Looking on: ${number(lookedAt(data.tasks))} tasks so far.`) : pages(p, next)]),
       known && h("h2", {}, "Settings"),
       either(data.queue, settings),
     ];

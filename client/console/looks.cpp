@@ -45,13 +45,14 @@ constexpr const char *k_queue = R"(
         'grants', (select coalesce(json_agg(g order by privilege, role), '[]') from scylla.queue_grants g where queue = $1)))";
 
 // before: the last row of the page before this one. What takes long to read, such as the numbers of a plan's tasks, is
-// read only of the rows that are shown.
+// read only of the rows that are shown. Which ones those are is asked without an order, which the view has itself: the
+// planner knows of a limit in the query of a view only then, and may sort all rows otherwise.
 constexpr const char *k_plans = R"(
     select coalesce(json_agg(p order by seq desc), '[]') from (
         select seq, name, status, progress, waiting, ready, running, completed, aborted, cancelled, created, opened, finished, owner
         from scylla.plan where seq = any (array(
             select seq from scylla.plan where ($1::bigint is null or seq < $1::bigint) and ($2::text is null or status = $2)
-            order by seq desc limit 100))) p)";
+            limit 100))) p)";
 
 // What has run is a look of its own: it reads all tasks of the plan once more.
 // Of a large plan only the tasks that are shown are looked up in the tables of the states.
@@ -93,7 +94,7 @@ constexpr const char *k_jobs = R"(
         'runs', (select coalesce(json_agg(r), '[]') from (
             select seq, plan, job, variant, ids::text as ids, status, tasks, resolved, finished, waits_for
             from scylla.job_plan where seq = any (array(
-                select seq from scylla.job_plan where $1::bigint is null or seq < $1::bigint order by seq desc limit 50))
+                select seq from scylla.job_plan where $1::bigint is null or seq < $1::bigint limit 50))
             order by seq desc) r)))";
 
 constexpr const char *k_conditions = R"(
@@ -101,12 +102,16 @@ constexpr const char *k_conditions = R"(
         'conditions', (select coalesce(json_agg(c), '[]') from (
             select seq, kind, name, match, created, expires, status, ended, waiters
             from scylla.condition where seq = any (array(
-                select seq from scylla.condition where $1::bigint is null or seq < $1::bigint order by seq desc limit 100))
-            order by seq desc) c),
+                (select seq from scylla.condition where kind = 'signal' and ($1::bigint is null or seq < $1::bigint) limit 100)
+                union all
+                (select seq from scylla.condition where kind = 'callback' and ($1::bigint is null or seq < $1::bigint) limit 100)
+                union all
+                (select seq from scylla.condition where kind = 'check' and ($1::bigint is null or seq < $1::bigint) limit 100)))
+            order by seq desc limit 100) c),
         'signals', (select coalesce(json_agg(s), '[]') from (
             select seq, name, sent, sender, params, payload
             from scylla.signal where seq = any (array(
-                select seq from scylla.signal where $2::bigint is null or seq < $2::bigint order by seq desc limit 100))
+                select seq from scylla.signal where $2::bigint is null or seq < $2::bigint limit 100))
             order by seq desc) s),
         'triggers', (select coalesce(json_agg(t order by name), '[]') from scylla.trigger t),
         'failures', (select coalesce(json_agg(f), '[]') from (

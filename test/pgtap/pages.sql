@@ -48,6 +48,21 @@ select results_eq('select seq from scylla.condition order by seq desc limit 5', 
                   'they are the newest');
 select is((select count(*) || ' ' || count(distinct seq) || ' ' || string_agg(distinct kind, ' ') from scylla.condition), '60 60 callback check signal', 'each is there once');
 
+-- A limit without an order is known inside the view, whose own order it is: however the rows lie in the table, they are not sorted for it.
+select count(*) from generate_series(1, 20000) i, scylla.create_plan('many ' || i) \g /dev/null
+analyze scylla.task_plan;
+update pg_statistic set stanumbers2 = '{0}' where starelid = 'scylla.task_plan'::regclass and stakind2 = 3
+    and staattnum = (select attnum from pg_attribute where attrelid = 'scylla.task_plan'::regclass and attname = 'id');
+create function nodes(query text) returns text language plpgsql as $$
+declare
+    plan jsonb;
+begin
+    execute 'explain (format json) ' || query into plan;
+    return (select string_agg(distinct n ->> 'Node Type', ' ' order by n ->> 'Node Type') from jsonb_path_query(plan, 'strict $.** ? (exists (@."Node Type"))') n);
+end $$;
+select is(nodes('select seq from scylla.plan limit 5'), 'Index Scan Limit Subquery Scan', 'no sort for the newest plans');
+select results_eq('select seq from scylla.plan limit 5', 'select seq from scylla.plan order by seq desc limit 5', 'they are the newest');
+
 -- A line is sorted by what it has itself; only the tasks of a page are looked up.
 create function reads(query text) returns text language plpgsql set enable_seqscan = off as $$
 declare

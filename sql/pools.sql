@@ -97,7 +97,8 @@ create or replace view scylla.pool_queue with (security_barrier) as
     left join scylla.task_spec s on s.id = l.task
     left join scylla.task_waiting w on w.id = l.task
     where l.queue in (select q.id from scylla.queue q where scylla._may_view(q.owner, q.viewers, q.admins))
-       or l.pool in (select p.id from scylla.resource_pool p where scylla._may_view(p.owner, null, p.admins));
+       or l.pool in (select p.id from scylla.resource_pool p where scylla._may_view(p.owner, null, p.admins))
+          and l.queue in (select q.id from scylla.queue q); -- not of a queue that was dropped
 comment on view scylla.pool_queue is
 'The tasks that wait only for pools, once per pool that could serve: of the tasks that the current user may view, and of the pools
 on which it has the privilege admin.';

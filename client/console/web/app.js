@@ -41,7 +41,8 @@ const isLost = (answer) => answer instanceof Error && (answer.status === 503 || 
 
 // Loads the data of the page and draws it. A query that is refused shows its error in its place. A new page with `parts` is drawn
 // again after each answer. A look is [name, parameters, further]: further(answer) returns {of, join} if the answer is not all yet: the
-// parameters of the next question, and the function that joins its answer to this one.
+// parameters of the next question, and the function that joins its answer to this one. Meanwhile the page tells four times a second how
+// far it is.
 async function load() {
   const mine = ++drawing;
   const { page, parameters } = shown;
@@ -52,13 +53,15 @@ async function load() {
   loading++;
   const answers = await Promise.all(asked.map(async ([name, [look, of, further]]) => {
     let answer = await get(look, of).catch((error) => error);
-    for (;;) {
+    for (let told = -Infinity; ; ) {
       const failed = await begun;
       const goesOn = !(answer instanceof Error) && mine === drawing && further?.(answer);
+      const tells = goesOn ? performance.now() - told > 250 : page.parts;
       data[name] = answer;
-      if (isNew && (page.parts || goesOn) && mine === drawing && !failed && !isLost(answer)) {
+      if (isNew && tells && mine === drawing && !failed && !isLost(answer)) {
         shown.data = data;
         draw();
+        told = performance.now();
       }
       if (!goesOn || failed) return answer;
       answer = await get(look, goesOn.of).then(goesOn.join).catch((error) => error);

@@ -42,19 +42,22 @@ WRAPPER
 build_folder() { printf '%s\n' "$checkout/.build/$1${CXX:+-${CXX##*/}}"; } # NAME
 
 # Builds in the checkout and installs into the prefix. Several people may test in one checkout: one builds at a time.
-# Objects made for another server, or by another compiler, are not reused.
+# Objects made for another server, or by another compiler, are not reused. SCYLLA_QUICK: not optimised.
 build_extension() { # LOG [MAKE-ARGUMENT...]
-  local log=$1 version
+  local log=$1 version compiler=${CXX:-g++}
   shift
   version="$("$pg_config" --version)${CXX:+ with $CXX}"
   step "building for $version"
+  # ccache would find nothing that was compiled with a header of another folder.
+  [[ $(readlink -f "$(command -v "$compiler")") == */ccache ]] || set -- PCH=1 "$@"
+  set -- ${SCYLLA_QUICK:+QUICK=1} "$@"
   if ! run_group flock "$checkout/.build/lock" bash -euc '
       version=$1 prefix=$2 stamp=$4/.build/built-for; shift 2
       [[ ! -e $stamp || $(<"$stamp") == "$version" ]] || make "$@" clean
       printf "%s\n" "$version" >"$stamp"
       make -j2 "$@" all
       make "$@" install DESTDIR="$prefix"
-    ' build "$version" "$prefix" -C "$checkout" "PG_CONFIG=$pg_config" ${CXX:+"CXX=$CXX"} "$@" >"$log" 2>&1; then
+    ' build "$version, $("$compiler" --version | head -n 1)${SCYLLA_QUICK:+, not optimised}" "$prefix" -C "$checkout" "PG_CONFIG=$pg_config" ${CXX:+"CXX=$CXX"} "$@" >"$log" 2>&1; then
     show_tail "$log" 60
     return 1
   fi

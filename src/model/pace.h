@@ -8,6 +8,9 @@ namespace scylla::model {
 
 inline constexpr std::int64_t k_background_share = 10; // 1 of so many parts of the time
 
+// A walk that finds nothing to do takes 1 of so many parts of the share that it has otherwise.
+inline constexpr std::int64_t k_vain = 50;
+
 // The pause after a portion of removing things that took `took`, so that it takes its share of the time, or more where
 // that many do not suffice: `arrived` new ones came in the time `elapsed` until the end of this portion, and half as
 // many again are to go. All times in the same unit.

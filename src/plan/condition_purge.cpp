@@ -73,9 +73,10 @@ void remove_callback(int64 id) {
 struct SeenCallback {
     int64 id;
     bool is_old;
+    bool is_young; // and so are those behind it
 };
 
-// Callbacks from an id on, and whether they ended or expired before that time.
+// Callbacks from an id on, and whether they ended or expired, or were created, before that time.
 std::span<const SeenCallback> see_callbacks(TimestampTz before, int64 after, int64 limit) {
     std::array<Oid, 3> types{TIMESTAMPTZOID, INT8OID, INT8OID};
     std::array<Datum, 3> values{TimestampTzGetDatum(before), Int64GetDatum(after), Int64GetDatum(limit)};
@@ -83,7 +84,8 @@ std::span<const SeenCallback> see_callbacks(TimestampTz before, int64 after, int
     store::AsOwner as_owner;
     as_owner.begin();
     store::run(&see_callbacks_statement,
-               "select c.id, coalesce(coalesce(e.ended, c.expires) operator(pg_catalog.<) $1, false) "
+               "select c.id, coalesce(coalesce(e.ended, c.expires) operator(pg_catalog.<) $1, false), "
+               "c.created operator(pg_catalog.>=) $1 "
                "from scylla.task_callback c "
                "left join scylla.task_condition_end e on e.id operator(pg_catalog.=) c.id "
                "where c.id operator(pg_catalog.>) $2 order by c.id limit $3",
@@ -95,7 +97,8 @@ std::span<const SeenCallback> see_callbacks(TimestampTz before, int64 after, int
     for (std::size_t i = 0; i < seen.size(); i++) {
         HeapTuple row = SPI_tuptable->vals[i];
         seen[i] = {DatumGetInt64(SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &null)),
-                   DatumGetBool(SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &null))};
+                   DatumGetBool(SPI_getbinval(row, SPI_tuptable->tupdesc, 2, &null)),
+                   DatumGetBool(SPI_getbinval(row, SPI_tuptable->tupdesc, 3, &null))};
     }
     as_owner.end();
     return seen;
@@ -111,41 +114,6 @@ bool is_awaited(store::Dirty *dirty, const store::SignalConditionRow &row) {
     return row.of_step ? conditions_of_steps().is_awaited(row.id) : has_gate(dirty, row.id);
 }
 
-void purge_callbacks(Store &store, store::Dirty *dirty, TimestampTz before, Portion *portion, int64 *after) {
-    const auto seen = see_callbacks(before, *after, portion->limit);
-    for (const SeenCallback &callback : seen) {
-        CHECK_FOR_INTERRUPTS();
-        if (!callback.is_old || has_gate(dirty, callback.id))
-            continue;
-        remove_ended_condition(store, callback.id);
-        remove_callback(callback.id); // if it has only expired
-        portion->done++;
-    }
-    *after = static_cast<int64>(seen.size()) == portion->limit ? seen.back().id : 0;
-}
-
-void purge_unused(Store &store, store::Dirty *dirty, TimestampTz now, Portion *portion, int64 *after) {
-    store::Scan scan = scan_signal_conditions_after(store, *after);
-    const RowMemory memory = begin_row_memory();
-    *after = 0;
-    for (int64 seen = 0; next(scan); reset(memory)) {
-        CHECK_FOR_INTERRUPTS();
-        const store::SignalConditionRow row = signal_condition_row(scan);
-        if (row.created < now - k_unused_after && !is_awaited(dirty, row) &&
-            remove(store[TableId::signal_condition], row.tid, store.snapshot, false) == store::Taken::ok) {
-            portion->done++;
-            if (row.of_step)
-                conditions_of_steps().forget(row.id);
-        }
-        if (++seen == portion->limit) {
-            *after = row.id;
-            break;
-        }
-    }
-    end(memory);
-    end(scan);
-}
-
 } // namespace
 
 void remove_ended_condition(Store &store, int64 id) {
@@ -156,27 +124,80 @@ void remove_ended_condition(Store &store, int64 id) {
 
 namespace {
 
-// Where the walks continue: behind this id of a callback or condition; 0: from the start.
-struct {
-    int64 callbacks;
-    int64 conditions;
-} constinit walk{};
+TimestampTz kept_since(TimestampTz now) {
+    return now - static_cast<int64>(settings::signal_retention) * model::k_second;
+}
+
+void purge_signals(Store &, DutyTurn &turn) {
+    turn.portion.done = remove_old_signals(kept_since(turn.now), turn.portion.limit);
+    turn.portion.more = turn.portion.done == turn.portion.limit;
+    remove_old_arrivals(turn.portion.limit);
+}
+
+// The walks through the callbacks and the conditions go by id. Ids follow the time of creation, so each walk ends at
+// the first row that was created too lately to be removed.
+constinit int64 callbacks_until = 0; // the walk continues behind this id; 0: from the start
+constinit int64 conditions_until = 0;
+
+void purge_callbacks(Store &store, DutyTurn &turn) {
+    Portion *portion = &turn.portion;
+    store::Dirty *dirty = store::begin_dirty(store);
+    const auto seen = see_callbacks(kept_since(turn.now), callbacks_until, portion->limit);
+    for (const SeenCallback &callback : seen) {
+        CHECK_FOR_INTERRUPTS();
+        if (!callback.is_old || has_gate(dirty, callback.id))
+            continue;
+        remove_ended_condition(store, callback.id);
+        remove_callback(callback.id); // if it has only expired
+        portion->done++;
+    }
+    end(dirty);
+    portion->more = static_cast<int64>(seen.size()) == portion->limit && !seen.back().is_young;
+    callbacks_until = portion->more ? seen.back().id : 0;
+}
+
+void purge_unused(Store &store, DutyTurn &turn) {
+    store::Dirty *dirty = store::begin_dirty(store);
+    store::Scan scan = scan_signal_conditions_after(store, conditions_until);
+    const RowMemory memory = begin_row_memory();
+    conditions_until = 0;
+    for (int64 seen = 0; next(scan); reset(memory)) {
+        CHECK_FOR_INTERRUPTS();
+        const store::SignalConditionRow row = signal_condition_row(scan);
+        if (row.created >= turn.now - k_unused_after)
+            break;
+        if (!is_awaited(dirty, row) &&
+            remove(store[TableId::signal_condition], row.tid, store.snapshot, false) == store::Taken::ok) {
+            turn.portion.done++;
+            if (row.of_step)
+                conditions_of_steps().forget(row.id);
+        }
+        if (++seen == turn.portion.limit) {
+            conditions_until = row.id;
+            break;
+        }
+    }
+    end(memory);
+    end(scan);
+    end(dirty);
+    turn.portion.more = conditions_until != 0;
+}
 
 } // namespace
 
-void purge_conditions(Store &store, DutyTurn &turn) {
-    Portion *portion = &turn.portion;
-    const TimestampTz before = turn.now - static_cast<int64>(settings::signal_retention) * model::k_second;
-    const int64 removed = remove_old_signals(before, portion->limit);
-    remove_old_arrivals(portion->limit);
-    store::Dirty *dirty = store::begin_dirty(store);
-    purge_callbacks(store, dirty, before, portion, &walk.callbacks);
-    purge_unused(store, dirty, turn.now, portion, &walk.conditions);
-    end(dirty);
-    portion->more = removed == portion->limit || walk.callbacks != 0 || walk.conditions != 0;
-    portion->done += removed;
+void register_condition_removals() {
+    constexpr int64 k_pause = 60 * model::k_second;
+    register_duty({.activity = "purging old signals", .work = purge_signals, .pause = k_pause, .is_removal = true});
+    register_duty({.activity = "purging old callbacks",
+                   .work = purge_callbacks,
+                   .pause = k_pause,
+                   .is_removal = true,
+                   .restart = [] { callbacks_until = 0; }});
+    register_duty({.activity = "purging unused conditions",
+                   .work = purge_unused,
+                   .pause = k_pause,
+                   .is_removal = true,
+                   .restart = [] { conditions_until = 0; }});
 }
-
-void restart_condition_purge() { walk = {}; }
 
 } // namespace scylla

@@ -44,8 +44,8 @@ Jsonb *error(Dirty *dirty, const GateRow &gate) {
 }
 
 // A condition that has ended is removed with the last task that waited for it. Other tasks may still come to wait for
-// one that has not ended: purge_conditions() removes it later. The same holds for a callback whose last task continues
-// without it: its token stays valid for its retention.
+// one that has not ended: a duty removes it later (condition_purge.cpp). The same holds for a callback whose last task
+// continues without it: its token stays valid for its retention.
 void leave(Store &store, Dirty *dirty, int64 provider, Gates which) {
     if (which == Gates::of_waits && is_callback(provider))
         return;
@@ -102,11 +102,7 @@ void register_condition_gates() {
                    .share = 2500,
                    .is_second_way = true,
                    .restart = restart_conditions});
-    register_duty({.activity = "purging old signals and conditions",
-                   .work = purge_conditions,
-                   .pause = 60 * model::k_second,
-                   .is_removal = true,
-                   .restart = restart_condition_purge});
+    register_condition_removals();
     register_conditions({.find = find, .make = condition_on, .look_back = end_by_history});
 }
 

@@ -117,10 +117,9 @@ void restart_conditions();
 
 // For a condition that no gate names any more: the row of its end, and its callback.
 void remove_ended_condition(store::Store &store, int64 id);
-// A duty: removes signals past their retention, callbacks that ended or expired as long ago, and conditions that
-// nothing waits for; none that a gate names. Each kind in a portion.
-void purge_conditions(store::Store &store, DutyTurn &turn);
-void restart_condition_purge();
+// When the library is loaded: registers the duties that remove signals past their retention, callbacks that ended or
+// expired as long ago, and conditions that nothing waits for; none that a gate names.
+void register_condition_removals();
 
 // When the library is loaded.
 void register_condition_gates();

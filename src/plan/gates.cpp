@@ -118,7 +118,7 @@ void register_plan_gates() {
                     .describe = describe_plan,
                     .consider = consider_plan});
     register_duty(
-        {.activity = "looking at plans", .work = look_at_plans, .share = 50, .is_second_way = true, .restart = [] {
+        {.activity = "looking at plans", .work = look_at_plans, .share = 500, .is_second_way = true, .restart = [] {
              looked_until = 0;
          }});
 }

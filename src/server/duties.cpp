@@ -43,9 +43,11 @@ void look_everywhere() {
             appointments[i] = model::hurry(appointments[i]);
 }
 
-model::DutyPace pace_of(const Duty &duty) {
-    return {
-        .pause = duty.pause > 0 ? duty.pause : interval(), .share = duty.share, .has_timer = duty.timer.has_value()};
+// `done`: rows, in the last turn.
+model::DutyPace pace_of(const Duty &duty, int64 done = 0) {
+    return {.pause = duty.pause > 0 ? duty.pause : interval(),
+            .share = duty.share * (duty.is_removal && done == 0 ? model::k_vain : 1),
+            .has_timer = duty.timer.has_value()};
 }
 
 TimestampTz next_time(const Duty &duty, const Appointment &appointment) {
@@ -65,7 +67,7 @@ void run_registered(const Duty &duty, Appointment &appointment) {
     if (duty.statistics)
         shmem::count_round(database_id(), *duty.statistics, turn.portion.done, end - turn.now);
     appointment = model::appoint(
-        pace_of(duty),
+        pace_of(duty, turn.portion.done),
         {.began = turn.now, .ended = end, .next = turn.next, .done = turn.portion.done, .more = turn.portion.more},
         appointment.hurried_walks);
     if (duty.timer)
@@ -77,6 +79,7 @@ void run_registered(const Duty &duty, Appointment &appointment) {
 struct PurgeWalk {
     TimestampTz at;
     int64 after;      // the walk through the terminal tasks continues behind this id
+    int64 plans;      // the same for that through the plans
     TimestampTz last; // when its last portion ended, during a walk
     int64 newest;     // the latest task at that time
 };
@@ -90,13 +93,13 @@ void purge_portion() {
     Portion portion{.limit = k_purge_portion};
     int64 newest = 0;
     in_transaction("purging old tasks", [&](store::Store &store) {
-        if (purge_walk.after == 0) {
-            Portion plans{.limit = k_portion};
-            purge_old_plans(store, now, &plans);
-            if (plans.done > 0)
-                refresh(store);
-        }
+        Portion plans{.limit = k_purge_portion};
+        if (purge_walk.after == 0 || purge_walk.plans != 0)
+            purge_old_plans(store, now, &plans, &purge_walk.plans);
+        if (plans.done > 0)
+            refresh(store);
         purge_old_tasks(store, now, &portion, &purge_walk.after);
+        portion.more = portion.more || plans.more;
         newest = store::last_task_id();
     });
     const TimestampTz end = GetCurrentTimestamp();
@@ -134,21 +137,6 @@ QueueCount count_queues(store::Store &store) {
     }
     end(scan);
     return queues;
-}
-
-// Wakes waiters for plans if the set of finished plans has changed. They check for themselves, so an unneeded wake-up
-// does no harm.
-void signal_finished_plans(store::Store &store) {
-    static constinit uint64 seen = 0;
-    uint64 finished = 0; // a checksum of their ids
-    store::Scan scan = scan_plans(store, 0);
-    while (next(scan))
-        if (const store::PlanRow plan = plan_row(scan); plan.finished)
-            finished += static_cast<uint64>(plan.id) * 0x9E3779B97F4A7C15U + 1;
-    end(scan);
-    if (finished != seen)
-        shmem::signal(MyDatabaseId, shmem::k_plans, PG_INT64_MAX);
-    seen = finished;
 }
 
 // Notifies listeners of queues that have new tasks to lease.
@@ -190,7 +178,8 @@ void look_for_waiters() {
         in_transaction("looking for overlooked tasks", [&](store::Store &store) {
             for (std::size_t i = 0; i < count; i++) {
                 if (awaited[i] == shmem::k_plans)
-                    signal_finished_plans(store);
+                    shmem::signal(MyDatabaseId, shmem::k_plans,
+                                  PG_INT64_MAX); // each checks for itself whether its plan has finished
                 else if (awaited[i] == shmem::k_agenda)
                     signal_engine(now);
                 else if (awaited[i] == shmem::k_any_new_queue)

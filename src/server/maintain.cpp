@@ -226,11 +226,14 @@ void register_time_duties() {
                    .statistics = shmem::Work::expiring});
 }
 
+namespace {
+constexpr int64 k_passed_over_per_removed = 10;
+}
+
 // Terminal tasks have no index by time. Ids follow the time of submission, and a task ends after it was submitted, so
 // tasks that ended long ago have small ids: the walk starts at the smallest and ends at the first task that was
 // submitted later than any that may be due. It passes over tasks that took long; their number is limited too.
 void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *after) {
-    constexpr int64 k_passed_over_per_removed = 10;
     const Retentions retentions = read_retentions(store);
     int64 passed_over = 0;
     int64 reached = *after;
@@ -288,22 +291,36 @@ bool is_still_used(const store::PlanRow &plan) {
     return plan.maker == store::PlanMaker::workflow && workflow::is_on_agenda(plan.id);
 }
 
+// Whether it was an old plan, which has been removed.
+bool remove_if_old(Store &store, const store::PlanRow &plan, const Retentions &retentions, TimestampTz now) {
+    if (!plan.finished || !is_old(store, plan, retentions, now) || is_still_used(plan) || !store::remove_plan(plan.id))
+        return false;
+    if (plan.maker == store::PlanMaker::job)
+        job::forget_plan(plan.id);
+    if (plan.maker == store::PlanMaker::workflow)
+        workflow::forget_run(plan.id);
+    return true;
+}
+
 } // namespace
 
-void purge_old_plans(Store &store, TimestampTz now, Portion *portion) {
+// As for tasks: a plan is finished after it was created, so the walk ends at the first one that was created too lately.
+void purge_old_plans(Store &store, TimestampTz now, Portion *portion, int64 *after) {
     const Retentions retentions = read_retentions(store);
-    for_each(scan_plans(store, 0), portion, [&](const store::Scan &scan) {
+    int64 passed_over = 0;
+    int64 reached = *after;
+    for_each(scan_plans(store, *after), portion, [&](const store::Scan &scan) {
         const store::PlanRow plan = plan_row(scan);
-        if (plan.finished && is_old(store, plan, retentions, now) && !is_still_used(plan) &&
-            store::remove_plan(plan.id)) {
-            if (plan.maker == store::PlanMaker::job)
-                job::forget_plan(plan.id);
-            if (plan.maker == store::PlanMaker::workflow)
-                workflow::forget_run(plan.id);
+        if (plan.created + retentions.shortest > now)
+            return false;
+        reached = plan.id;
+        if (remove_if_old(store, plan, retentions, now))
             portion->done++;
-        }
-        return true;
+        else
+            portion->more = ++passed_over / k_passed_over_per_removed >= portion->limit;
+        return !portion->more;
     });
+    *after = portion->more ? reached : 0;
 }
 
 namespace {
@@ -332,11 +349,11 @@ int64 reset_expired(Store &store) {
 int64 purge(Store &store, TimestampTz now) {
     // Plans first: their tasks are removed after them.
     Portion plans{.limit = k_no_limit};
-    purge_old_plans(store, now, &plans);
+    int64 after = 0;
+    purge_old_plans(store, now, &plans, &after);
     if (plans.done > 0)
         refresh(store);
-    Portion tasks{k_no_limit, 0, false};
-    int64 after = 0;
+    Portion tasks{.limit = k_no_limit};
     purge_old_tasks(store, now, &tasks, &after);
     for (const Duty &duty : registered_duties())
         if (duty.is_removal)

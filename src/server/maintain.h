@@ -14,8 +14,9 @@ void register_time_duties();
 // tasks continues. It is set to the last id that the walk has reached, or to 0 at the end.
 void purge_old_tasks(store::Store &store, TimestampTz now, Portion *portion, int64 *after);
 
-// Removes finished plans all of whose tasks are past their retention; the tasks are left to purge_old_tasks().
-void purge_old_plans(store::Store &store, TimestampTz now, Portion *portion);
+// Removes finished plans all of whose tasks are past their retention; the tasks are left to purge_old_tasks(). `after`:
+// the same, for the walk through the plans.
+void purge_old_plans(store::Store &store, TimestampTz now, Portion *portion, int64 *after);
 
 // All at once, however long it takes, for databases without a monitor. Return how many leases have ended, and how many
 // tasks were removed.

@@ -40,6 +40,7 @@ GateHead gate_head(const Scan &scan) {
 PlanRow plan_row(const Scan &scan) {
     using namespace plan_col;
     return {.id = DatumGetInt64(get(scan, id)),
+            .created = DatumGetTimestampTz(get(scan, created)),
             .opened = get_time(scan, opened),
             .finished = get_time(scan, finished),
             .cancelled = DatumGetBool(get(scan, cancelled)),

@@ -72,12 +72,12 @@ std::optional<PlanRow> hold_plan(const text *name, Hold how) {
     as_owner.begin();
     if (how == Hold::share)
         run(&share_statement,
-            "select id, opened, finished, cancelled, failed, owner, name, maker from scylla.task_plan "
+            "select id, opened, finished, cancelled, failed, owner, name, maker, created from scylla.task_plan "
             "where name operator(pg_catalog.=) $1 for share",
             types, values, nullptr, SPI_OK_SELECT);
     else
         run(&change_statement,
-            "select id, opened, finished, cancelled, failed, owner, name, maker from scylla.task_plan "
+            "select id, opened, finished, cancelled, failed, owner, name, maker, created from scylla.task_plan "
             "where name operator(pg_catalog.=) $1 for no key update",
             types, values, nullptr, SPI_OK_SELECT);
     std::optional<PlanRow> row;
@@ -85,6 +85,7 @@ std::optional<PlanRow> hold_plan(const text *name, Hold how) {
         bool null = false;
         MemoryContext spi = MemoryContextSwitchTo(caller);
         row = PlanRow{.id = DatumGetInt64(result(1, &null)),
+                      .created = DatumGetTimestampTz(result(9, &null)),
                       .opened = result_time(2),
                       .finished = result_time(3),
                       .cancelled = DatumGetBool(result(4, &null)),

@@ -250,6 +250,7 @@ enum class PlanMaker : char { caller = 0, job = 'j', workflow = 'w' };
 
 struct PlanRow {
     int64 id;
+    TimestampTz created;
     std::optional<TimestampTz> opened;
     std::optional<TimestampTz> finished;
     bool cancelled;

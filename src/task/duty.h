@@ -29,8 +29,9 @@ struct Duty {
     int64 pause = 0;                         // microseconds after a turn that left nothing; 0: scylla.monitor_interval
     int64 share = model::k_background_share; // work that no timer announced takes at most 1/share of the time
     std::optional<shmem::Work> statistics = std::nullopt; // counts its turns in stat_monitor
-    bool is_second_way = false;   // finds what a hint has lost: runs at once when hints were dropped
-    bool is_removal = false;      // removes what is past its retention: part of purge()
+    bool is_second_way = false; // finds what a hint has lost: runs at once when hints were dropped
+    bool is_removal = false; // removes what is past its retention: part of purge(). A turn that finds nothing to remove
+                             // takes 1/model::k_vain of its share
     bool (*has_more)() = nullptr; // whether there is work now, left by another duty
     void (*restart)() = nullptr;  // forgets how far its walk is, because settings or the clock have changed
 };

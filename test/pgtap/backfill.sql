@@ -230,7 +230,7 @@ select is(work(), 'x', 'the last one');
 
 -- ---- retention -----------------------------------------------------------------------------------------------------
 
-update scylla.task_plan set finished = now() - interval '10 years' where finished is not null;
+update scylla.task_plan set created = created - interval '10 years', finished = finished - interval '10 years';
 update scylla.workflow_backfill_state set ended = now() - interval '10 years' where ended is not null;
 update scylla.task_outcome set finished = now() - interval '10 years';
 select id as ended from scylla.workflow_run_state where workflow = 'w' and ended is not null order by id limit 1 \gset

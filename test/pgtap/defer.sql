@@ -200,7 +200,7 @@ select is((select count(*) from scylla.task_memo where id = :d10), 0::bigint, 'u
 select scylla.complete('d9', 'w') \g /dev/null
 select scylla.cancel('n1') \g /dev/null
 update scylla.task_outcome set finished = finished - interval '1 year';
-update scylla.task_plan set finished = finished - interval '1 year';
+update scylla.task_plan set created = created - interval '1 year', finished = finished - interval '1 year';
 update scylla.task_spec set created = created - interval '1 year';
 select scylla.purge() \g /dev/null
 select is((select string_agg(rn, ' ') from scylla.task), 'base', 'all tasks are purged but one, which this transaction has locked for its dependant');

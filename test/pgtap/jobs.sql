@@ -518,7 +518,7 @@ select all_is_sound();
 
 -- Old plans go with what is known of them; successes that newer ones cover go, too.
 select count(*) as successes from scylla.job_success \gset
-update scylla.task_plan set finished = finished - interval '30 days';
+update scylla.task_plan set created = created - interval '30 days', finished = finished - interval '30 days';
 update scylla.task_outcome set finished = finished - interval '30 days';
 create temporary table fresh_before as select * from scylla.job_freshness;
 select scylla.maintain() \g /dev/null

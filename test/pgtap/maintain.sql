@@ -169,6 +169,33 @@ select results_eq($$select rn, status from scylla.task where rn like 'm %' order
                   $$values ('m due', 'ready'::scylla.task_status), ('m expired', 'ready'), ('m rest', 'running')$$,
                   'maintain opens, ends and removes in one call');
 
+-- ---- what is too young ----------------------------------------------------------------------------------------------
+
+-- However many plans, callbacks and conditions there are, those that are too young are not read.
+create function has_read(table_name text) returns bigint language sql as $$
+    select coalesce(sum(idx_tup_fetch), 0)::bigint from pg_stat_xact_all_tables
+    where schemaname = 'scylla' and relname = table_name
+$$;
+do $$ begin
+    for n in 1 .. 50 loop
+        perform scylla.create_plan('young-' || n);
+        perform scylla.open_plan('young-' || n);
+        perform scylla.create_callback('young-' || n);
+        perform scylla.submit('young', '1', wait_for => jsonb_build_array(jsonb_build_object('signal', 'young', 'match', jsonb_build_object('n', n))));
+    end loop;
+    update scylla.queue set retention = null;
+end $$;
+create temp table reads as select name, has_read(name) as before from unnest(array['task_plan', 'signal_condition']) name;
+select is((select count(*) from scylla.plan where status = 'completed' and name like 'young-%'), 50::bigint, 'there are many finished plans');
+do $$ begin perform scylla.purge(); end $$;
+select cmp_ok(has_read(name) - before, '<', 10::bigint, 'a purge reads no young rows of ' || name) from reads;
+update scylla.task_plan set created = created - interval '9 days', finished = finished - interval '8 days'
+where name in ('young-1', 'young-3');
+do $$ begin perform scylla.purge(); end $$;
+select results_eq($$select name from scylla.plan where name in ('young-1', 'young-2', 'young-3', 'young-4') order by 1$$,
+                  $$values ('young-2'), ('young-3'), ('young-4')$$,
+                  'plans are created in the order of their ids: the walk ends at the first young one');
+
 select all_is_sound();
 select * from finish();
 rollback;

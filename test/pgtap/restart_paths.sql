@@ -241,7 +241,8 @@ select start('parent'), advance() \g /dev/null
 select fail_at('c1'), fail_at('beside') \g /dev/null
 select max(instance) as lost from scylla.workflow_run where workflow = 'child' \gset
 select is(status('child', :lost), 'FAILED', 'a child');
-update scylla.task_plan set finished = now() - interval '1 year', created = now() - interval '1 year' where name = (select plan from scylla.workflow_run where workflow = 'parent' order by instance desc limit 1);
+update scylla.task_plan set created = created - interval '1 year', finished = case name when (select plan from scylla.workflow_run where workflow = 'parent' order by instance desc limit 1)
+    then finished - interval '1 year' else finished end;
 update scylla.task_outcome set finished = now() - interval '1 year' where id in (select id from scylla.task where plan = (select plan from scylla.workflow_run where workflow = 'parent' order by instance desc limit 1));
 select scylla.purge() \g /dev/null
 select is(status('parent', (select latest_instance from scylla.workflow_head where id = 'parent')), null, 'whose parent is not kept any more');

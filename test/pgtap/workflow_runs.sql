@@ -374,7 +374,7 @@ from unnest(array['', '0', '-5', 'soon']) t;
 -- ---- what is removed in time -----------------------------------------------------------------------------------------------
 
 update scylla.task_outcome set finished = finished - interval '100 days';
-update scylla.task_plan set finished = finished - interval '100 days', opened = opened - interval '100 days' where finished is not null;
+update scylla.task_plan set created = created - interval '100 days', opened = opened - interval '100 days', finished = finished - interval '100 days';
 select scylla.purge(), scylla.purge() \g /dev/null
 select is((select count(*) from scylla.workflow_run where ended is not null), 0::bigint, 'runs go with their plans');
 select is((select count(*) from scylla.workflow_step s join scylla.workflow_run r using (workflow, instance, run) where r.ended is not null), 0::bigint, 'with their steps');

@@ -53,7 +53,7 @@ begin
     perform scylla.lease_task('old member', 'w', lease), scylla.complete('old member', 'w'), scylla.cancel('old');
     update scylla.task_spec set created = now() - interval '31 days';
     update scylla.task_outcome set finished = now() - interval '30 days';
-    update scylla.task_plan set finished = now() - interval '30 days' where name = 'old plan';
+    update scylla.task_plan set created = now() - interval '31 days', finished = case name when 'old plan' then now() - interval '30 days' else finished end;
     update scylla.event set time = now() - interval '30 days';
     -- What time asks for.
     perform scylla.submit('q', '{}', rn => 'due', not_before => now() + interval '1 day');

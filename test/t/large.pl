@@ -114,7 +114,7 @@ SKIP:
 
 gives('drop_queue', q(select scylla.drop_queue('q', force => true) is not null), 't');
 gives('purge', q(update scylla.task_outcome set finished = now() - interval '30 days'; update scylla.task_spec set created = now() - interval '31 days';
-	update scylla.task_plan set finished = now() - interval '30 days'; select scylla.purge() > 0), 't');
+	update scylla.task_plan set created = now() - interval '31 days', finished = now() - interval '30 days'; select scylla.purge() > 0), 't');
 note "$calls calls with values of $bytes bytes: at most $most kB more in the session";
 $session->quit;
 checked($node, 'check() finds nothing');

@@ -180,6 +180,7 @@ ok($begun->(1), 'its run begins');
 is(sql($node, "$again", 'source'), '3 v1 IN_PROGRESS', 'only that is seen');
 is(sql($node, q(select string_agg(step || ' ' || status, ', ') from scylla.workflow_step where workflow = 'again'), 'source'), 'new RUNNING', 'with the steps of its definition');
 sql($node, q(update scylla.task_outcome o set finished = finished - interval '100 days' from scylla.task_spec t where t.id = o.id and t.spec ->> 'workflow' = 'again';
+	update scylla.task_plan set created = created - interval '100 days';
 	update scylla.task_plan set finished = finished - interval '100 days', opened = opened - interval '100 days' where name in ('workflow:again/1/1', 'workflow:again/2/1')), 'source');
 ok(comes(sub { sql($node, q(select scylla.purge(); select count(*) from scylla.workflow_run_state where workflow = 'again'), 'source') =~ /\n1$/ }), 'the former runs are removed when their retention has passed');
 is(sql($node, q(select count(*) from scylla.workflow_step_state s where s.step = 'old'), 'source'), '0', 'with their steps');

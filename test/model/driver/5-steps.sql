@@ -26,10 +26,14 @@ end $$;
 
 -- A plan and all its tasks.
 create function driver.move_end_of_plan(plan text, moment timestamptz) returns void language sql as $$
-    update scylla.task_plan set finished = moment, opened = least(opened, moment), created = least(created, moment)
+    update scylla.task_plan set finished = moment, opened = least(opened, moment)
     where name = move_end_of_plan.plan and finished is not null;
-    update twin.plan set finished = moment, opened = least(opened, moment), created = least(created, moment)
+    update twin.plan set finished = moment, opened = least(opened, moment)
     where name = move_end_of_plan.plan and finished is not null;
+    update scylla.task_plan set created = least(created, moment)
+    where id <= (select id from scylla.task_plan where name = move_end_of_plan.plan and finished is not null);
+    update twin.plan set created = least(created, moment)
+    where id <= (select id from twin.plan where name = move_end_of_plan.plan and finished is not null);
     select driver.move_end(t.rn, moment) from twin.task t join twin.plan p on p.id = t.plan where p.name = move_end_of_plan.plan
     order by t.id;
 $$;

@@ -394,6 +394,13 @@ struct OutcomeHead {
 };
 OutcomeHead outcome_head(const Scan &scan);
 
+// As much of a specification as tells whether it is of interest.
+struct SpecHead {
+    int64 id;
+    int32 queue;
+};
+SpecHead spec_head(const Scan &scan);
+
 // How a task ended.
 model::Status outcome_status(Store &store, const Scan &scan);
 struct Ending {

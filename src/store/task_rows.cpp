@@ -306,6 +306,10 @@ void give_keys(Store &store, Repair &repair, void (*tell)(Store &store, const Re
         give_keys(store, repair, queue, tell);
 }
 
+SpecHead spec_head(const Scan &scan) {
+    return {DatumGetInt64(get(scan, spec_col::id)), DatumGetInt32(get(scan, spec_col::queue))};
+}
+
 OutcomeHead outcome_head(const Scan &scan) {
     using namespace outcome_col;
     return {DatumGetInt64(get(scan, id)), DatumGetTimestampTz(get(scan, finished)), DatumGetInt32(get(scan, queue)),

@@ -143,9 +143,9 @@ template <typename Row> bool see(Walk &walk, const Row &row, const text *owner, 
 }
 
 bool see_spec(Walk &walk, const store::Scan &scan) {
-    const auto head = spec_row(scan, store::With::no_spec);
+    const store::SpecHead head = store::spec_head(scan);
     const Cursor cursor{.source = Source::any, .id = head.id};
-    if (is_wanted_queue(walk, head.queue) && matches(walk.filter, head)) {
+    if (is_wanted_queue(walk, head.queue) && matches(walk.filter, spec_row(scan, store::With::no_spec))) {
         const auto spec = spec_row(scan, store::With::spec);
         if (walk.filter.spec == nullptr || contains(spec.spec, walk.filter.spec)) {
             const auto task = find_task(walk.store, spec);

@@ -133,25 +133,39 @@ test("every look is fast", async (t) => {
   assert.deepEqual(slow, []);
 });
 
+// Opens a page without anything kept. Returns the milliseconds until it was there: all that it loads has been drawn, with an element
+// `until`, and the frame is painted. The page tells it itself: what this process would send to look for the element takes the browser longer
+// than some pages.
+async function timeToShow(browser, where, until) {
+  const page = await openPage(browser, { plain: true });
+  await page.addInitScript((wanted) => {
+    new MutationObserver((_, observer) => {
+      if (!document.querySelector("main[data-page]:not([aria-busy])") || !document.querySelector(wanted)) return;
+      observer.disconnect();
+      requestAnimationFrame(() => setTimeout(() => console.debug("there after " + performance.now())));
+    }).observe(document, { subtree: true, childList: true, attributes: true });
+  }, until);
+  const told = page.waitForEvent("console", (message) => message.text().startsWith("there after "));
+  await page.goto(one.address + where);
+  const time = Math.round(Number((await told).text().split(" ").at(-1)));
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+  return time;
+}
+
 test("a browser shows it", async (t) => {
   const browser = await openBrowser();
   const slow = [];
   try {
     // With the first page that it shows the browser ends its own start.
-    const first = await openPage(browser, { plain: true });
-    await visit(first, one.address);
-    t.diagnostic(`the first page of a browser that has just started: ready after ${Math.round(await first.evaluate(() => performance.now()))} ms`);
-    await first.context().close();
-    for (const [where, until] of [["", "main th >> text=big"], ["queue?name=big", "main tbody th"], ["plan?name=plan", "main svg.graph, main p.note"],
-      ["run?workflow=wide&instance=1&run=1", "main ul.plain li >> text=two " + iterations], ["run?workflow=wide&instance=1&run=1&open=" + encodeURIComponent('[{"path": ["each"]}]'), "main .tree details li"]]) {
-      const page = await openPage(browser, { plain: true }); // without anything kept
-      await page.goto(one.address + where);
-      await page.waitForSelector(until);
-      const ready = Math.round(await page.evaluate(() => performance.now()));
-      t.diagnostic(`/${where}: ready after ${ready} ms`);
-      if (ready > limits.page) slow.push(`/${where}: ${ready} ms`);
-      assert.deepEqual(page.wrong, []);
-      await page.context().close();
+    t.diagnostic(`the first page of a browser that has just started: ready after ${await timeToShow(browser, "", "main tbody th a")} ms`);
+    for (const [where, until] of [["", "main tbody th a"], ["queue?name=big", "main tbody th"], ["plan?name=plan", "main svg.graph, main p.note"],
+      ["run?workflow=wide&instance=1&run=1", "main ul.plain li"], ["run?workflow=wide&instance=1&run=1&open=" + encodeURIComponent('[{"path": ["each"]}]'), "main .tree details li"]]) {
+      const times = [];
+      for (let i = 0; i < 5; i++) times.push(await timeToShow(browser, where, until));
+      times.sort((a, b) => a - b);
+      t.diagnostic(`/${where}: ready after ${times.join(", ")} ms`);
+      if (times[2] > limits.page) slow.push(`/${where}: ${times[2]} ms`);
     }
   } finally {
     await browser.close();

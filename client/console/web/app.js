@@ -40,7 +40,7 @@ function visit() {
 const isLost = (answer) => answer instanceof Error && (answer.status === 503 || answer.status === 0);
 
 // Loads the data of the page and draws it. A query that is refused shows its error in its place. A new page with `parts` is drawn
-// again after each answer. A look is [name, parameters, further]: further(answer) returns {of, join} if the answer is not all yet: the
+// after each answer. A look is [name, parameters, further]: further(answer) returns {of, join} if the answer is not all yet: the
 // parameters of the next question, and the function that joins its answer to this one. Meanwhile the page tells four times a second how
 // far it is.
 async function load() {
@@ -55,16 +55,17 @@ async function load() {
     let answer = await get(look, of).catch((error) => error);
     for (let told = -Infinity; ; ) {
       const failed = await begun;
-      const goesOn = !(answer instanceof Error) && mine === drawing && further?.(answer);
-      const tells = goesOn ? performance.now() - told > 250 : page.parts;
+      const goesOn = !(answer instanceof Error) && mine === drawing && !failed && further?.(answer);
+      const next = goesOn && get(look, goesOn.of).then(goesOn.join).catch((error) => error); // while this one is drawn
       data[name] = answer;
+      const tells = goesOn ? performance.now() - told > 250 : page.parts && Object.keys(data).length < asked.length;
       if (isNew && tells && mine === drawing && !failed && !isLost(answer)) {
         shown.data = data;
         draw();
         told = performance.now();
       }
-      if (!goesOn || failed) return answer;
-      answer = await get(look, goesOn.of).then(goesOn.join).catch((error) => error);
+      if (!goesOn) return answer;
+      answer = await next;
     }
   }));
   loading--;

@@ -27,6 +27,7 @@ const handlers = ["onclick", "onsubmit", "ontoggle"];
 
 // Replaces the children of an element. Children that are alike are changed in place, and keep focus, selection and what is unfolded.
 export function update(element, wanted) {
+  if (!element.firstChild) return element.append(...wanted);
   const byKey = new Map();
   for (const child of element.children) if (child.dataset?.key) byKey.set(child.dataset.key, child);
   let at = element.firstChild;

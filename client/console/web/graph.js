@@ -69,9 +69,9 @@ export function graph(tasks, { href, title, label, text = (node) => node.rn } = 
           h("text", { x: x(node) + 9, y: y(node) + 20 }, signs[node.status] + " " + cut(text(node)))))));
 }
 
-// A Gantt chart of the first hundred rows {name, kind, status, started, ended}, from the start of the whole to its end or now.
+// A Gantt chart of the first fifty rows {name, kind, status, started, ended}, from the start of the whole to its end or now.
 export function gantt(whole, rows, { label, also }) {
-  const ran = rows.filter((s) => s.started).sort((x, y) => new Date(x.started) - new Date(y.started)).slice(0, 100);
+  const ran = rows.filter((s) => s.started).sort((x, y) => new Date(x.started) - new Date(y.started)).slice(0, 50);
   if (!ran.length) return h("p", { class: "faint" }, "Nothing has run yet.");
   const from = new Date(whole.started && whole.started < ran[0].started ? whole.started : ran[0].started).getTime(), until = whole.ended ? new Date(whole.ended).getTime() : Date.now();
   const width = 700, left = 200, line = 24, scale = width / Math.max(until - from, 1);

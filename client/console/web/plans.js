@@ -5,7 +5,7 @@ import { gantt, graph, isFallen } from "./graph.js";
 import { either } from "./overview.js";
 
 const most = 300; // maximum number of tasks in a graph
-const first = 100; // number of rows that a table has until the reader asks for all
+const first = 50; // number of rows that a table has until the reader asks for all
 const counts = ["waiting", "ready", "running", "completed", "aborted", "cancelled"];
 
 const list = (rows) => table("Plans", [

@@ -249,8 +249,13 @@ def tries(session, calls, owner):
 
 
 def look(idler, other, names, call):
-    """What an open transaction with the call holds: added rows, changed rows, other locks, strong locks of tables; and who waits."""
+    """What an open transaction with the call holds, and who waits."""
     idler.begin()
+    return hold(idler, other, names, call) | wait_for(idler, other)
+
+
+def hold(idler, other, names, call):
+    """What the open transaction holds after the call: added rows, changed rows, other locks, strong locks of tables."""
     idler.ask(of(call, "a"))
     [[xid]] = idler.ask("select pg_current_xact_id_if_assigned()::xid::text")
     held = {
@@ -260,7 +265,12 @@ def look(idler, other, names, call):
         "strong": [text for text, in idler.ask(STRONG)],
     }
     other.back()
-    held["slowest"] = 0
+    return held
+
+
+def wait_for(idler, other):
+    """Who waits for the open transaction, about the same and about others, and how long the slowest call takes. Ends the transaction."""
+    held = {"slowest": 0}
     for owner in "a", "b":
         held[owner] = []
         for (name, _), (waited, seconds, _) in tries(other, CALLS + READS, owner):
@@ -317,9 +327,13 @@ def main():
     for owner in "a", "b":
         for (name, _), (waited, _, error) in tries(other, CALLS + READS, owner):
             tap.ok(not waited and error is None, f"{name}: can be done, by {owner}", error)
+    # In one transaction: what one of them locked would be held to its end.
+    idler.begin()
     for call in READS:
-        held = look(idler, other, names, call)
-        tap.ok(not any(held[what] for what in ("adds", "changes", "locks", "strong", "a", "b")), f"{call[0]}: holds nothing", held)
+        held = hold(idler, other, names, call)
+        tap.ok(not any(held.values()), f"{call[0]}: holds nothing", held)
+    waiting = wait_for(idler, other)
+    tap.ok(not waiting["a"] and not waiting["b"], "nobody waits for who has only read", waiting)
     found = []
     for call in CALLS:
         held = look(idler, other, names, call)

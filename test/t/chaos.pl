@@ -1,6 +1,6 @@
 # Chaos, in short: clients at work while everything is killed, stopped and disturbed by a seed, and an observer outside that
 # compares what they were told with what the database shows (docs/chaos.md). First the observer is observed: it must find
-# what is falsified in a record. ./test/chaos does the same for as long as one likes.
+# what is falsified in a record. SCYLLA_TEST_SECONDS says how short; ./test/chaos does the same for as long as one likes.
 use strict;
 use warnings;
 use FindBin;
@@ -29,7 +29,7 @@ for my $seed ('1', $ENV{SEED} // int(rand(1_000_000)))
 	my $folder = PostgreSQL::Test::Utils::tempdir;
 	my $socket_dir = PostgreSQL::Test::Utils::tempdir_short;
 	note "seed $seed";
-	($good, @lines) = run_python("$program/chaos.py", $folder, $socket_dir, '--seconds', 30, '--seed', $seed);
+	($good, @lines) = run_python("$program/chaos.py", $folder, $socket_dir, '--seconds', $ENV{SCYLLA_TEST_SECONDS} // 20, '--seed', $seed);
 	ok($good && $lines[-1] eq 'violations = 0', "seed $seed: no rule is broken") or diag(join "\n", @lines);
 	my %figure = map { /^(operations|faults): (\d+)/ ? ($1 => $2) : /^acknowledged: .*?(\d+) (idle)/ ? ($2 => $1) : () } @lines;
 	cmp_ok($figure{operations}, '>', 0, "seed $seed: clients have been at work");

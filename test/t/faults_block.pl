@@ -1,4 +1,4 @@
-# Errors and cancels at the steps of every call, in a block: the n-th call of the library to the server fails, for n = 1, 17, 33 … (by
+# Errors and cancels at the steps of every call, in a block: the n-th call of the library to the server fails, for n = 1, 25, 49 … (by
 # hand 1, 2, 3 …) until the call gets through. After each failure the block is rolled back and nothing has changed; the transaction goes on, every
 # ready task can be leased, and the same call succeeds with the usual outcome.
 use strict;

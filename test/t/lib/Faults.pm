@@ -125,7 +125,7 @@ sub literal { "'" . ($_[0] =~ s/'/''/gr) . "'" }
 sub steps_of
 {
 	my ($verb) = @_;
-	my $stride = $ENV{SCYLLA_TEST_STRIDE} || 16;
+	my $stride = $ENV{SCYLLA_TEST_STRIDE} || 24;
 	return (1 + unpack('%32C*', $verb) % ($stride < 4 ? $stride : 4), $stride); # some have but four
 }
 

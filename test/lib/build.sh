@@ -41,6 +41,9 @@ WRAPPER
 # CXX=clang++ in the environment selects another compiler than that of the server and of CMake. Each has CMake folders of its own.
 build_folder() { printf '%s\n' "$checkout/.build/$1${CXX:+-${CXX##*/}}"; } # NAME
 
+# Headers are compiled once, but not with ccache: it would find nothing that was compiled with a header of another folder.
+may_precompile() { [[ $(readlink -f "$(command -v "$1")") != */ccache ]]; } # COMPILER
+
 # Builds in the checkout and installs into the prefix. Several people may test in one checkout: one builds at a time.
 # Objects made for another server, or by another compiler, are not reused. SCYLLA_QUICK: not optimised.
 build_extension() { # LOG [MAKE-ARGUMENT...]
@@ -48,8 +51,7 @@ build_extension() { # LOG [MAKE-ARGUMENT...]
   shift
   version="$("$pg_config" --version)${CXX:+ with $CXX}"
   step "building for $version"
-  # ccache would find nothing that was compiled with a header of another folder.
-  [[ $(readlink -f "$(command -v "$compiler")") == */ccache ]] || set -- PCH=1 "$@"
+  ! may_precompile "$compiler" || set -- PCH=1 "$@"
   set -- ${SCYLLA_QUICK:+QUICK=1} "$@"
   if ! run_group flock "$checkout/.build/lock" bash -euc '
       version=$1 prefix=$2 stamp=$4/.build/built-for; shift 2

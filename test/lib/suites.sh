@@ -121,14 +121,15 @@ find_tests() { # FOLDER ENDING [SUITE, if it has another name]
 
 # Pure C++, no server: CMake and CTest. The build folder is kept, so that only what changed is compiled again.
 suite_unit() {
-  local log=$work/unit/log build
+  local log=$work/unit/log build precompiled=OFF
   build=$(build_folder cmake)
   find_tests unit cpp || return 0
+  ! may_precompile "${CXX:-c++}" || precompiled=ON
   if ! run_group flock "$checkout/.build/lock.cmake" bash -euc '
-      cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT=OFF
+      cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT=OFF -DSCYLLA_PCH="$3"
       cmake --build "$2" -j2
       cd "$2" && ctest --output-on-failure -j2
-    ' unit "$checkout" "$build" >"$log" 2>&1; then
+    ' unit "$checkout" "$build" "$precompiled" >"$log" 2>&1; then
     show_tail "$log" 60
   fi
   count_ctest "$log"

@@ -54,15 +54,13 @@ constexpr const char *k_plans = R"(
             select seq from scylla.plan where ($1::bigint is null or seq < $1::bigint) and ($2::text is null or status = $2)
             limit 100))) p)";
 
-// What has run is a look of its own: it reads all tasks of the plan once more.
-// Of a large plan only the tasks that are shown are looked up in the tables of the states.
+// Of a large plan only the tasks that are shown are read: the view has them in the order in which they were submitted,
+// and an order in that query would need all of them. What has run is a look of its own: it reads all tasks of the plan.
 constexpr const char *k_plan = R"(
     select json_build_object('plan', (select row_to_json(p) from scylla.plan p where name = $1),
-        'tasks', (select coalesce(json_agg(t), '[]') from (
+        'tasks', (select coalesce(json_agg(t order by created, rn), '[]') from (
             select rn, queue, status, progress, created, updated, owner, attempt, depends_on
-            from scylla.plan_task where plan = $1 and seq = any (array(
-                select seq from scylla.plan_task where plan = $1 order by created, rn limit 1000))
-            order by created, rn) t)))";
+            from scylla.plan_task where plan = $1 limit 1000) t)))";
 
 constexpr const char *k_attempts = R"(
     select coalesce(json_agg(a), '[]') from (select * from scylla.plan_timeline($1) limit 1000) a)";

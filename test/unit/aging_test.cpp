@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+namespace test_aging {
 namespace {
 
 using scylla::model::effective_priority;
@@ -64,3 +65,4 @@ TEST(Aging, WithinAPriorityTheOlderNeverCountsForLess) {
 }
 
 } // namespace
+} // namespace test_aging

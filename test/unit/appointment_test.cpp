@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+namespace test_appointment {
 namespace {
 
 using namespace scylla::model;
@@ -94,3 +95,4 @@ TEST(Appointment, AClockThatIsSetForwardIsHarmless) {
 }
 
 } // namespace
+} // namespace test_appointment

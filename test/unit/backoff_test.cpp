@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+namespace test_backoff {
 namespace {
 
 using scylla::model::Backoff;
@@ -122,3 +123,4 @@ TEST(Jitter, NeverLeavesTheBounds) {
 }
 
 } // namespace
+} // namespace test_backoff

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+namespace test_bounded_log {
 namespace {
 
 using scylla::model::k_log_head;
@@ -124,3 +125,4 @@ TEST(BoundedLog, AFloodLeavesNoOldTail) {
 }
 
 } // namespace
+} // namespace test_bounded_log

@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+namespace test_bounds {
 namespace {
 
 using scylla::model::interval_length;
@@ -120,3 +121,4 @@ TEST(Bounds, UnitsAreMicroseconds) {
 }
 
 } // namespace
+} // namespace test_bounds

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+namespace test_cron {
 namespace {
 
 using scylla::model::Cron;
@@ -402,3 +403,4 @@ TEST(Cron, AgreesWithTheOracle) {
 }
 
 } // namespace
+} // namespace test_cron

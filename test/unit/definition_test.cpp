@@ -7,6 +7,7 @@
 #include "model/workflow/trigger_times.h"
 #include "sel_world.h"
 
+namespace test_definition {
 namespace {
 
 namespace sel = scylla::model::sel;
@@ -537,3 +538,4 @@ TEST(Definition_1_5, DryRun) {
 }
 
 } // namespace
+} // namespace test_definition

@@ -5,6 +5,7 @@
 
 #include "engine.h"
 
+namespace test_engine_dependencies {
 namespace {
 
 using namespace engine_test;
@@ -191,3 +192,4 @@ TEST(Engine_14, AStepThatWaitsForSignalsCanBeStoppedKilledAndSkipped) {
 }
 
 } // namespace
+} // namespace test_engine_dependencies

@@ -5,6 +5,7 @@
 
 #include "engine.h"
 
+namespace test_engine_holds {
 namespace {
 
 using namespace engine_test;
@@ -128,3 +129,4 @@ TEST(Engine_14, LoopsGoOnInAWorkflowThatWasPaused) {
 }
 
 } // namespace
+} // namespace test_engine_holds

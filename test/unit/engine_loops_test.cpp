@@ -3,6 +3,7 @@
 
 #include "engine.h"
 
+namespace test_engine_loops {
 namespace {
 
 using namespace engine_test;
@@ -581,3 +582,4 @@ TEST(Engine_Stored, GarbageOfALoopFailsIt) {
 }
 
 } // namespace
+} // namespace test_engine_loops

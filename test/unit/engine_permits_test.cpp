@@ -3,6 +3,7 @@
 
 #include "engine.h"
 
+namespace test_engine_permits {
 namespace {
 
 using namespace engine_test;
@@ -147,3 +148,4 @@ TEST(Permits_13, WhoGetsThemAtOnceCountsInAllLoopsAroundIt) {
 }
 
 } // namespace
+} // namespace test_engine_permits

@@ -4,6 +4,7 @@
 #include "engine.h"
 #include "model/workflow/restart.h"
 
+namespace test_engine_restart {
 namespace {
 
 using namespace engine_test;
@@ -829,3 +830,4 @@ TEST(RestartPath_11, ALoopThatHasNotComeToGoOnStillCan) {
 }
 
 } // namespace
+} // namespace test_engine_restart

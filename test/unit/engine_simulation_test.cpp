@@ -8,6 +8,7 @@
 
 #include "engine.h"
 
+namespace test_engine_simulation {
 namespace {
 
 using namespace engine_test;
@@ -707,3 +708,4 @@ TEST(Engine_Simulation, RunsEndWhateverIsStored) {
 }
 
 } // namespace
+} // namespace test_engine_simulation

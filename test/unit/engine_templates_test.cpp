@@ -4,6 +4,7 @@
 #include "engine.h"
 #include "model/workflow/definition.h"
 
+namespace test_engine_templates {
 namespace {
 
 using namespace engine_test;
@@ -319,3 +320,4 @@ TEST(Template_1_8, AStepThatIsSkippedNeedsNone) {
 }
 
 } // namespace
+} // namespace test_engine_templates

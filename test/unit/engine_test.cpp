@@ -5,6 +5,7 @@
 #include "engine.h"
 #include "model/workflow/actions.h"
 
+namespace test_engine {
 namespace {
 
 using namespace engine_test;
@@ -1032,3 +1033,4 @@ TEST(Engine_Stored, ADefinitionThatCannotBeRead) {
 }
 
 } // namespace
+} // namespace test_engine

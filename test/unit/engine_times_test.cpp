@@ -5,6 +5,7 @@
 
 #include "engine.h"
 
+namespace test_engine_times {
 namespace {
 
 using namespace engine_test;
@@ -103,3 +104,4 @@ TEST(Engine_2_2, AStepThatFinishesLaterHasNotEnded) {
 }
 
 } // namespace
+} // namespace test_engine_times

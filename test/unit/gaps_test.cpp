@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+namespace test_gaps {
 namespace {
 
 using namespace scylla::model;
@@ -104,3 +105,4 @@ TEST(Gaps, NeverSayMoreThanTheyWereTold) {
 }
 
 } // namespace
+} // namespace test_gaps

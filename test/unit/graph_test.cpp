@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+namespace test_graph {
 namespace {
 
 using scylla::model::CycleWork;
@@ -133,3 +134,4 @@ TEST(Graph, RandomGraphsAgreeWithTopologicalSorting) {
 }
 
 } // namespace
+} // namespace test_graph

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+namespace test_histogram {
 namespace {
 
 using scylla::model::bucket_bound;
@@ -87,3 +88,4 @@ TEST(Histogram, AQuantileIsNeverFartherOffThanAFactorOfTwo) {
 }
 
 } // namespace
+} // namespace test_histogram

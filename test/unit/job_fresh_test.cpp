@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+namespace test_job_fresh {
 namespace {
 
 using namespace scylla::model;
@@ -108,3 +109,4 @@ TEST(JobFresh, AgreesWithAReference) {
 }
 
 } // namespace
+} // namespace test_job_fresh

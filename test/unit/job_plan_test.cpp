@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+namespace test_job_plan {
 namespace {
 
 using namespace scylla::model;
@@ -440,3 +441,4 @@ TEST(JobGraph, CopiesAreLimited) {
 }
 
 } // namespace
+} // namespace test_job_plan

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+namespace test_join {
 namespace {
 
 using namespace scylla::model;
@@ -79,3 +80,4 @@ TEST(Join, FindsASetWhereThereIsOne) {
 }
 
 } // namespace
+} // namespace test_join

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+namespace test_pace {
 namespace {
 
 using namespace scylla::model;
@@ -61,3 +62,4 @@ TEST(PaceTest, ALongCountIsDoneAgainAfterTenSecondsOrAHundredTimesItsTime) {
 TEST(PaceTest, AClockThatIsSetBackPutsNoCountOff) { EXPECT_TRUE(count_is_due(1000, 1001, 1'000'000)); }
 
 } // namespace
+} // namespace test_pace

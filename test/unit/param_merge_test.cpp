@@ -7,6 +7,7 @@
 #include "model/workflow/param_values.h"
 #include "params.h"
 
+namespace test_param_merge {
 namespace {
 
 namespace sel = scylla::model::sel;
@@ -387,3 +388,4 @@ TEST(Params_4_3, RandomLayers) {
 }
 
 } // namespace
+} // namespace test_param_merge

@@ -8,6 +8,7 @@
 
 #include "params.h"
 
+namespace test_param_values {
 namespace {
 
 namespace sel = scylla::model::sel;
@@ -330,3 +331,4 @@ TEST(Params_4_6, RandomReferences) {
 }
 
 } // namespace
+} // namespace test_param_values

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+namespace test_placement {
 namespace {
 
 using namespace scenario;
@@ -528,3 +529,4 @@ TEST(Placement, ACluster) {
 }
 
 } // namespace
+} // namespace test_placement

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+namespace test_process {
 namespace {
 
 using namespace scylla::model;
@@ -47,3 +48,4 @@ TEST(Process, AnExitThatNobodyAskedForIsAFailure) {
 }
 
 } // namespace
+} // namespace test_process

@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+namespace test_rate {
 namespace {
 
 using namespace scylla::model;
@@ -231,3 +232,4 @@ TEST(Rate, BucketsThatGiveWayNeverHaveMore) {
 }
 
 } // namespace
+} // namespace test_rate

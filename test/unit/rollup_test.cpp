@@ -3,6 +3,7 @@
 
 #include "engine.h"
 
+namespace test_rollup {
 namespace {
 
 using namespace engine_test;
@@ -115,3 +116,4 @@ TEST(Rollup_10_3, OfALoopInALoop) {
 }
 
 } // namespace
+} // namespace test_rollup

@@ -6,6 +6,7 @@
 #include "model/sel/dates.h"
 #include "sel_world.h"
 
+namespace test_sel_dates {
 namespace {
 
 std::string at(std::string_view expression) {
@@ -163,3 +164,4 @@ TEST(Sel_4_7_Dates, Reading) {
 }
 
 } // namespace
+} // namespace test_sel_dates

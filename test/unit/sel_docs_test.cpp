@@ -8,6 +8,7 @@
 #include "model/sel/library.h"
 #include "sel_world.h"
 
+namespace test_sel_docs {
 namespace {
 
 namespace sel = scylla::model::sel;
@@ -57,3 +58,4 @@ TEST(SelDocs, EveryNameIsThere) {
 }
 
 } // namespace
+} // namespace test_sel_docs

@@ -4,6 +4,7 @@
 #include "model/sel/program.h"
 #include "sel_world.h"
 
+namespace test_sel_language {
 namespace {
 
 constexpr std::string_view k_params =
@@ -309,3 +310,4 @@ TEST(Sel_4_7, PlacesAreCountedInCharacters) {
 }
 
 } // namespace
+} // namespace test_sel_language

@@ -3,6 +3,7 @@
 
 #include "sel_world.h"
 
+namespace test_sel_library {
 namespace {
 
 TEST(Sel_4_7_String, PartsAndPlaces) {
@@ -242,3 +243,4 @@ TEST(Sel_4_7_Util, Deadlines) {
 }
 
 } // namespace
+} // namespace test_sel_library

@@ -8,6 +8,7 @@
 #include "model/sel/program.h"
 #include "sel_world.h"
 
+namespace test_sel_limits {
 namespace {
 
 namespace sel = scylla::model::sel;
@@ -196,3 +197,4 @@ TEST(Sel_4_7_Speed, AnExpressionThatIsParsedOnce) {
 }
 
 } // namespace
+} // namespace test_sel_limits

@@ -5,6 +5,7 @@
 #include "model/sel/program_cache.h"
 #include "sel_world.h"
 
+namespace test_sel_programs {
 namespace {
 
 namespace sel = scylla::model::sel;
@@ -52,3 +53,4 @@ TEST(SelPrograms, StayAsTheyAre) {
 }
 
 } // namespace
+} // namespace test_sel_programs

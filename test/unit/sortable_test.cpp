@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+namespace test_sortable {
 namespace {
 
 using namespace scylla::model;
@@ -92,3 +93,4 @@ TEST(Sortable, NeedsNoMoreRoomThanItSays) {
 }
 
 } // namespace
+} // namespace test_sortable

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+namespace test_status {
 namespace {
 
 using scylla::model::is_final;
@@ -42,3 +43,4 @@ TEST(Status, EndedStatesAreFinal) {
 }
 
 } // namespace
+} // namespace test_status

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+namespace test_stretches {
 namespace {
 
 using namespace scylla::model;
@@ -108,3 +109,4 @@ TEST(Stretches, RandomOnesCoverWhatWasPutInWhenThereIsNoRoom) {
 }
 
 } // namespace
+} // namespace test_stretches

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+namespace test_uuid {
 namespace {
 
 using scylla::model::uuid_v7;
@@ -95,3 +96,4 @@ TEST(Uuid, LaterIsGreaterAcrossTheYears) {
 }
 
 } // namespace
+} // namespace test_uuid

@@ -3,10 +3,11 @@
 #include <array>
 #include <gtest/gtest.h>
 
+namespace test_visible {
+namespace {
+
 using scylla::model::InProgress;
 using scylla::model::is_in_progress;
-
-namespace {
 
 constexpr std::array<std::uint32_t, 2> k_running{105, 110};
 
@@ -39,3 +40,4 @@ TEST(VisibleTest, IdsBeginAgainBehindTheLargest) {
 }
 
 } // namespace
+} // namespace test_visible

@@ -4,6 +4,7 @@
 #include "model/workflow/run_strategy.h"
 #include "model/workflow/version_selector.h"
 
+namespace test_workflow_words {
 namespace {
 
 using namespace scylla::model::workflow;
@@ -61,3 +62,4 @@ TEST(VersionSelector, Numbers) {
 }
 
 } // namespace
+} // namespace test_workflow_words

@@ -4,6 +4,7 @@
 
 #include "model/sel/dates.h"
 #include "model/sel/library.h"
+#include "model/sel/utf8.h"
 
 namespace scylla::model::sel {
 
@@ -18,9 +19,6 @@ struct Part {
 
 constexpr std::string_view k_letters = "GCYyxwDMdaKhkHmsSEeZ";
 constexpr int k_most_repeated = 32;
-
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 class Pattern {
 public:

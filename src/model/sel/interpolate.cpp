@@ -9,8 +9,7 @@ namespace scylla::model::sel {
 
 namespace {
 
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool in_name(char c) noexcept { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; }
+bool in_name(char c) noexcept { return is_letter(c) || is_digit(c) || c == '_'; }
 bool in_braces(char c) noexcept { return in_name(c) || c == '-' || c == '.' || c == '/'; }
 
 std::size_t size_of_name(std::string_view text, bool (*belongs)(char) noexcept) noexcept {

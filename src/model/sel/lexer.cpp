@@ -16,11 +16,9 @@ constexpr auto k_signs = std::to_array<std::string_view>(
      "|=",   "^=",  "++",  "--",  "->", "::", "<<", ">>", "(",  ")",  "{",  "}",  "[",  "]",  ";",  ",",
      ".",    "=",   ">",   "<",   "!",  "?",  ":",  "+",  "-",  "*",  "/",  "%",  "~",  "&",  "|"});
 
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 bool is_hex(char c) noexcept { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool begins_word(char c) noexcept {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
-           static_cast<unsigned char>(c) >= 0x80;
+    return is_letter(c) || c == '_' || c == '$' || static_cast<unsigned char>(c) >= 0x80;
 }
 bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
 

@@ -240,8 +240,8 @@ Value days_between(Context &context, const Value & /*self*/, Args args) {
     return Value::of(Type::days, millis / k_millis_of_day);
 }
 Value days_get(Context & /*context*/, const Value &self, Args /*args*/) { return Value::of(self.number); }
-constexpr auto k_days = std::to_array<Function>({{"getDays", 0, 0, days_get}});
-constexpr auto k_days_class = std::to_array<Function>({{"daysBetween", 2, 2, days_between}});
+constexpr auto k_of_days = std::to_array<Function>({{"getDays", 0, 0, days_get}});
+constexpr auto k_of_days_class = std::to_array<Function>({{"daysBetween", 2, 2, days_between}});
 
 Value sunday(Context & /*context*/, const Value & /*self*/, Args /*args*/) { return Value::of(std::int64_t{7}); }
 constexpr auto k_constants = std::to_array<Function>({{"SUNDAY", -1, -1, sunday}});
@@ -265,9 +265,9 @@ std::span<const Function> date_functions(Receiver receiver) noexcept {
     case Receiver::format_class:
         return k_format_class;
     case Receiver::days:
-        return k_days;
+        return k_of_days;
     case Receiver::days_class:
-        return k_days_class;
+        return k_of_days_class;
     case Receiver::constants_class:
         return k_constants;
     default:

@@ -13,12 +13,9 @@ namespace {
 constexpr std::size_t k_most_code = 5'000;
 constexpr std::size_t k_most_groups = 32;
 constexpr int k_most_repeats = 1'000;
-constexpr int k_endless = -1;
+constexpr int k_no_most = -1;
 
-bool is_digit(char32_t c) noexcept { return c >= '0' && c <= '9'; }
-bool is_word(char32_t c) noexcept {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+bool is_word(char32_t c) noexcept { return is_digit(c) || is_letter(c) || c == '_'; }
 constexpr char32_t k_last_char = 0x10FFFF;
 
 } // namespace
@@ -51,7 +48,7 @@ private:
         Kind kind = Kind::empty;
         Regex::Instruction one{Regex::Code::match};
         int least = 0;
-        int most = 0; // or k_endless
+        int most = 0; // or k_no_most
         bool lazy = false;
         std::size_t group = 0;
         std::vector<Part> parts{};
@@ -101,7 +98,7 @@ private:
 
     std::optional<Part> repetition(const Part &part) {
         int least = 0;
-        int most = k_endless;
+        int most = k_no_most;
         if (take_if("*")) {
         } else if (take_if("+")) {
             least = 1;
@@ -109,8 +106,8 @@ private:
             most = 1;
         } else if (take_if("{")) {
             least = number();
-            most = take_if(",") ? (peek() == '}' ? k_endless : number()) : least;
-            if (!take_if("}") || (most != k_endless && most < least))
+            most = take_if(",") ? (peek() == '}' ? k_no_most : number()) : least;
+            if (!take_if("}") || (most != k_no_most && most < least))
                 fault("a wrong repetition");
         } else {
             return std::nullopt;
@@ -354,7 +351,7 @@ private:
     void write_repeat(const Part &part) {
         for (int i = 0; i < part.least; i++)
             write(part.parts[0]);
-        if (part.most == k_endless) {
+        if (part.most == k_no_most) {
             const std::size_t split = emit({Regex::Code::split});
             write(part.parts[0]);
             regex_.code_[emit({Regex::Code::jump})].first = split;

@@ -9,6 +9,9 @@
 
 namespace scylla::model::sel {
 
+constexpr bool is_digit(char32_t c) noexcept { return c >= '0' && c <= '9'; }
+constexpr bool is_letter(char32_t c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 constexpr bool is_continuation(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
 // Bytes of the character that begins there.

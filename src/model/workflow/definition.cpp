@@ -15,14 +15,13 @@
 #include "model/workflow/signals.h"
 #include "model/workflow/steps.h"
 #include "model/workflow/templates.h"
+#include "model/workflow/words.h"
 
 namespace scylla::model::workflow {
 
 namespace {
 
 using sel::Value;
-
-constexpr std::string_view k_criticalities[] = {"CRITICAL", "HIGH", "MEDIUM", "LOW"};
 
 // ---- properties ----------------------------------------------------------------------------------------------------
 
@@ -185,7 +184,7 @@ private:
     std::string_view zone_;
 };
 
-std::string_view text_of(const sel::Map *object, std::string_view name) noexcept {
+std::string_view text_in(const sel::Map *object, std::string_view name) noexcept {
     const Value *found = object == nullptr ? nullptr : object->find(name);
     return found != nullptr && found->type == sel::Type::string ? found->view() : std::string_view{};
 }
@@ -202,7 +201,7 @@ void try_params(const Reader &reader, const sel::Map &workflow, const sel::Map *
                 const Where &where) {
     sel::Context &given = reader.context();
     const std::string_view zone = first_time_zone(workflow);
-    DryRun run(text_of(&workflow, "id"), text_of(properties, "owner"),
+    DryRun run(text_in(&workflow, "id"), text_in(properties, "owner"),
                given.world.find_zone(zone) == nullptr ? std::string_view{} : zone);
     sel::Context context(given.heap, given.world, run, given.limits);
     const ParamMap &defaults = default_workflow_params();

@@ -51,7 +51,7 @@ template <typename Work> OutcomeKind guarded(std::string &what, Work work) {
     }
 }
 
-template <typename Work> Outcome text_of(Work work) noexcept {
+template <typename Work> Outcome outcome_of(Work work) noexcept {
     try {
         auto text = std::make_unique<std::string>();
         std::string &made = *text;
@@ -112,12 +112,12 @@ void release(Loaded &loaded) noexcept {
 
 Outcome evaluate_run_params(const Definition &definition, const RunName &name, std::string_view request,
                             sel::World &world, const sel::Limits &limits) noexcept {
-    return text_of([&] { return values_of_run(definition, name, request, world, limits); });
+    return outcome_of([&] { return values_of_run(definition, name, request, world, limits); });
 }
 
 Outcome evaluate_restart_params(const Definition &definition, const RunName &name, std::string_view before,
                                 std::string_view given, sel::World &world, const sel::Limits &limits) noexcept {
-    return text_of([&] { return values_of_restart(definition, name, before, given, world, limits); });
+    return outcome_of([&] { return values_of_restart(definition, name, before, given, world, limits); });
 }
 
 void release(Outcome &outcome) noexcept {

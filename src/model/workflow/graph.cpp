@@ -18,24 +18,18 @@ namespace {
 
 using sel::Value;
 
-constexpr std::string_view k_criticalities[] = {"CRITICAL", "HIGH", "MEDIUM", "LOW"};
-constexpr std::int16_t k_priorities[] = {96, 64, 32, 0};
+constexpr std::int16_t k_priorities[] = {96, 64, 32, 0}; // of k_criticalities
 constexpr std::string_view k_true = "true";
 constexpr std::string_view k_signs[] = {"=", "<", "<=", ">", ">="};
 
 // A number, or a text, as a text.
-std::string text_of(const sel::Map &object, std::string_view name) {
+std::string text_or_number(const sel::Map &object, std::string_view name) {
     const Value *found = object.find(name);
     if (found == nullptr)
         return {};
     if (found->type == sel::Type::long_)
         return std::to_string(found->number);
     return found->type == sel::Type::string ? std::string(found->view()) : std::string{};
-}
-
-const sel::Map *object_of(const sel::Map &object, std::string_view name) noexcept {
-    const Value *found = object.find(name);
-    return found != nullptr && found->type == sel::Type::map ? found->map : nullptr;
 }
 
 RetryPolicy read_retries(const sel::Map &step) {
@@ -45,17 +39,17 @@ RetryPolicy read_retries(const sel::Map &step) {
         return policy;
     const sel::Map *backoff = object_of(*json, "backoff");
     constexpr std::string_view k_fixed[] = {"FIXED_BACKOFF"};
-    policy.fixed = backoff != nullptr && find_word(k_fixed, text_of(*backoff, "type")).has_value();
+    policy.fixed = backoff != nullptr && find_word(k_fixed, text_or_number(*backoff, "type")).has_value();
     constexpr std::string_view k_classes[] = {"error", "platform", "timeout"};
     for (std::size_t i = 0; i < policy.of.size(); i++) {
         const std::string name(k_classes[i]);
         RetryRule &rule = policy.of[i];
-        rule.limit = text_of(*json, name + "_retry_limit");
+        rule.limit = text_or_number(*json, name + "_retry_limit");
         if (backoff == nullptr)
             continue;
-        rule.wait = text_of(*backoff, name + "_retry_backoff_in_secs");
-        rule.exponent = text_of(*backoff, name + "_retry_exponent");
-        rule.longest = text_of(*backoff, name + "_retry_limit_in_secs");
+        rule.wait = text_or_number(*backoff, name + "_retry_backoff_in_secs");
+        rule.exponent = text_or_number(*backoff, name + "_retry_exponent");
+        rule.longest = text_or_number(*backoff, name + "_retry_limit_in_secs");
     }
     return policy;
 }
@@ -106,7 +100,7 @@ private:
         step.kind = kind;
         step.type = std::string(reader_.text(json, "type").value_or(""));
         step.failure_mode = static_cast<FailureMode>(reader_.choice(json, "failure_mode", k_failure_modes).value_or(0));
-        step.timeout = text_of(json.map, "timeout");
+        step.timeout = text_or_number(json.map, "timeout");
         for (std::string &tag : reader_.tags(json))
             if (std::find(step.tags.begin(), step.tags.end(), tag) == step.tags.end())
                 step.tags.push_back(std::move(tag));
@@ -272,7 +266,7 @@ std::unique_ptr<Definition> read_definition(std::string_view json, sel::World &w
     if (const sel::Map *map = reader.as_object(value, root)) {
         const Object workflow{*map, root};
         definition->id = std::string(reader.require_text(workflow, "id").value_or(""));
-        definition->timeout = text_of(*map, "timeout");
+        definition->timeout = text_or_number(*map, "timeout");
         definition->zone = std::string(first_time_zone(*map));
         definition->priority = k_priorities[reader.choice(workflow, "criticality", k_criticalities).value_or(3)];
         definition->instance_step_concurrency =

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 
+#include "model/sel/utf8.h"
+
 namespace scylla::model::workflow {
 
 namespace {
 
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-bool in_id(char c) noexcept { return is_letter(c) || is_digit(c) || c == '.' || c == '-'; }
+using sel::is_digit;
+
+bool begins_id(char c) noexcept { return sel::is_letter(c) || c == '_'; }
+bool in_id(char c) noexcept { return begins_id(c) || is_digit(c) || c == '.' || c == '-'; }
 bool in_name(char c) noexcept {
     constexpr std::string_view k_others = " .,:@&='(){}$+[]-/\\";
-    return is_letter(c) || is_digit(c) || k_others.find(c) != std::string_view::npos;
+    return begins_id(c) || is_digit(c) || k_others.find(c) != std::string_view::npos;
 }
 
 bool begins_with_maestro(std::string_view id) noexcept {
@@ -48,7 +51,7 @@ void check_id(const Reader &reader, std::string_view id, const Where &where, Nam
     const bool may_begin_with_digit = named == Named::workflow || named == Named::job_template;
     if (const auto size = static_cast<std::int64_t>(id.size()); size > reader.limits().of_texts.id)
         return reader.problem(where, too_many(size, "characters", reader.limits().of_texts.id));
-    if (id.empty() || !(is_letter(id[0]) || (may_begin_with_digit && is_digit(id[0]))) ||
+    if (id.empty() || !(begins_id(id[0]) || (may_begin_with_digit && is_digit(id[0]))) ||
         !std::all_of(id.begin(), id.end(), in_id))
         return reader.problem(
             where, quoted(id) + " must consist of letters, digits, \".\", \"-\" and \"_\", and begin with a letter" +

@@ -41,28 +41,28 @@ struct Shown {
 constexpr std::string_view k_cron_zone = "WORKFLOW_CRON_TIMEZONE";
 constexpr std::string_view k_utc = "'UTC'";
 constexpr std::string_view k_pacific = "'America/Los_Angeles'";
-constexpr std::string_view k_day = "yyyyMMdd";
+constexpr std::string_view k_day_pattern = "yyyyMMdd";
 constexpr std::string_view k_hour = "HH";
 constexpr Shown k_of_the_run[] = {
-    {"TARGET_RUN_DATE", "RUN_TS", k_cron_zone, "", k_day},
+    {"TARGET_RUN_DATE", "RUN_TS", k_cron_zone, "", k_day_pattern},
     {"TARGET_RUN_HOUR", "RUN_TS", k_cron_zone, "", k_hour},
 };
 constexpr Shown k_derived[] = {
-    {"DERIVED_RUN_DATE_US_PACIFIC", "DERIVED_RUN_TS", k_pacific, "", k_day},
-    {"DERIVED_RUN_DATE_US_PACIFIC_MINUS_ONE", "DERIVED_RUN_TS", k_pacific, ".minusDays(1)", k_day},
-    {"DERIVED_RUN_DATE_UTC", "DERIVED_RUN_TS", k_utc, "", k_day},
-    {"DERIVED_RUN_DATE_UTC_MINUS_ONE", "DERIVED_RUN_TS", k_utc, ".minusDays(1)", k_day},
-    {"DERIVED_RUN_DATE_UTC_PLUS_ONE", "DERIVED_RUN_TS", k_utc, ".plusDays(1)", k_day},
-    {"DERIVED_RUN_DATE_UTC_MINUS_ONE_HOUR", "DERIVED_RUN_TS", k_utc, ".minusHours(1)", k_day},
-    {"DERIVED_RUN_DATE_UTC_PLUS_ONE_HOUR", "DERIVED_RUN_TS", k_utc, ".plusHours(1)", k_day},
+    {"DERIVED_RUN_DATE_US_PACIFIC", "DERIVED_RUN_TS", k_pacific, "", k_day_pattern},
+    {"DERIVED_RUN_DATE_US_PACIFIC_MINUS_ONE", "DERIVED_RUN_TS", k_pacific, ".minusDays(1)", k_day_pattern},
+    {"DERIVED_RUN_DATE_UTC", "DERIVED_RUN_TS", k_utc, "", k_day_pattern},
+    {"DERIVED_RUN_DATE_UTC_MINUS_ONE", "DERIVED_RUN_TS", k_utc, ".minusDays(1)", k_day_pattern},
+    {"DERIVED_RUN_DATE_UTC_PLUS_ONE", "DERIVED_RUN_TS", k_utc, ".plusDays(1)", k_day_pattern},
+    {"DERIVED_RUN_DATE_UTC_MINUS_ONE_HOUR", "DERIVED_RUN_TS", k_utc, ".minusHours(1)", k_day_pattern},
+    {"DERIVED_RUN_DATE_UTC_PLUS_ONE_HOUR", "DERIVED_RUN_TS", k_utc, ".plusHours(1)", k_day_pattern},
     {"DERIVED_RUN_HOUR_US_PACIFIC", "DERIVED_RUN_TS", k_pacific, "", k_hour},
     {"DERIVED_RUN_HOUR_UTC", "DERIVED_RUN_TS", k_utc, "", k_hour},
     {"DERIVED_RUN_HOUR_UTC_MINUS_ONE_HOUR", "DERIVED_RUN_TS", k_utc, ".minusHours(1)", k_hour},
     {"DERIVED_RUN_HOUR_UTC_PLUS_ONE_HOUR", "DERIVED_RUN_TS", k_utc, ".plusHours(1)", k_hour},
-    {"LOCAL_RUN_DATE", "RUN_TS", k_cron_zone, "", k_day},
-    {"RUN_DATE", "RUN_TS", k_utc, "", k_day},
-    {"RUN_DATE_MINUS_1", "RUN_TS", k_utc, ".minusDays(1)", k_day},
-    {"RUN_DATE_MINUS_7", "RUN_TS", k_utc, ".minusDays(7)", k_day},
+    {"LOCAL_RUN_DATE", "RUN_TS", k_cron_zone, "", k_day_pattern},
+    {"RUN_DATE", "RUN_TS", k_utc, "", k_day_pattern},
+    {"RUN_DATE_MINUS_1", "RUN_TS", k_utc, ".minusDays(1)", k_day_pattern},
+    {"RUN_DATE_MINUS_7", "RUN_TS", k_utc, ".minusDays(7)", k_day_pattern},
 };
 
 void put_shown(ParamMap &params, std::span<const Shown> all) {

@@ -17,9 +17,6 @@ using sel::Value;
 
 constexpr std::string_view k_blanks = " \t\r\n";
 
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 struct Unit {
     std::string_view name;
     std::int64_t millis;
@@ -39,14 +36,6 @@ std::int64_t millis_of(std::string_view unit) noexcept {
     return 0;
 }
 
-std::optional<std::int64_t> parse_whole(std::string_view text) noexcept {
-    std::int64_t number = 0;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || stop != text.data() + text.size())
-        return std::nullopt;
-    return number;
-}
-
 bool fits(std::int64_t number, Bounds bounds) noexcept { return number >= bounds.least && number <= bounds.most; }
 
 std::string between(Bounds bounds) {
@@ -58,6 +47,24 @@ std::string not_between(std::int64_t number, Bounds bounds) {
 
 } // namespace
 
+std::string_view text_of(const sel::Map &object, std::string_view name) noexcept {
+    const Value *found = object.find(name);
+    return found != nullptr && found->type == sel::Type::string ? found->view() : std::string_view{};
+}
+
+const sel::Map *object_of(const sel::Map &object, std::string_view name) noexcept {
+    const Value *found = object.find(name);
+    return found != nullptr && found->type == sel::Type::map ? found->map : nullptr;
+}
+
+std::optional<std::int64_t> parse_whole(std::string_view text) noexcept {
+    std::int64_t number = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || stop != text.data() + text.size())
+        return std::nullopt;
+    return number;
+}
+
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 std::string too_many(std::int64_t count, std::string_view what, std::int64_t most) {
@@ -68,7 +75,7 @@ std::string too_many(std::int64_t count, std::string_view what, std::int64_t mos
 std::optional<std::int64_t> parse_duration(std::string_view text) noexcept {
     std::optional<std::int64_t> sum;
     for (std::size_t at = 0; at < text.size();) {
-        if (!is_digit(text[at])) {
+        if (!sel::is_digit(text[at])) {
             at++;
             continue;
         }
@@ -77,7 +84,7 @@ std::optional<std::int64_t> parse_duration(std::string_view text) noexcept {
         at = static_cast<std::size_t>(stop.ptr - text.data());
         const std::size_t word = std::min(text.find_first_not_of(k_blanks, at), text.size());
         std::size_t end = word;
-        while (end < text.size() && is_letter(text[end]))
+        while (end < text.size() && sel::is_letter(text[end]))
             end++;
         const std::int64_t unit = millis_of(text.substr(word, end - word));
         if (unit == 0)

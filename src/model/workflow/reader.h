@@ -74,6 +74,13 @@ private:
     DefinitionLimits limits_;
 };
 
+// A member that is a text, or an object; empty and null if it is not there, or something else.
+std::string_view text_of(const sel::Map &object, std::string_view name) noexcept;
+const sel::Map *object_of(const sel::Map &object, std::string_view name) noexcept;
+
+// All of it is a number.
+std::optional<std::int64_t> parse_whole(std::string_view text) noexcept;
+
 // A time in words: "120 days", "2 minutes", "90 seconds".
 std::string show_seconds(std::int64_t seconds);
 

@@ -39,8 +39,8 @@ private:
 };
 
 Merge merge_for(const RunName &name, sel::Context &context) {
-    constexpr std::string_view k_types[] = {"SIGNAL", "TIME", "SUBWORKFLOW"};
-    const auto type = find_word(k_types, member_text(name.initiator, "type", context));
+    constexpr std::string_view k_starters[] = {"SIGNAL", "TIME", "SUBWORKFLOW"};
+    const auto type = find_word(k_starters, member_text(name.initiator, "type", context));
     if (!type)
         return {.source = ParamSource::launch};
     return *type == 0   ? Merge{.source = ParamSource::signal}

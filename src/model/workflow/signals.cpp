@@ -39,8 +39,9 @@ void check_trigger_duration(const Reader &reader, const Object &trigger, std::st
 }
 
 void check_time_trigger(const Reader &reader, const Object &trigger) {
-    constexpr std::string_view k_types[] = {"CRON", "PREDEFINED", "INTERVAL"};
-    const auto type = reader.require_text(trigger, "type") ? reader.choice(trigger, "type", k_types) : std::nullopt;
+    constexpr std::string_view k_time_triggers[] = {"CRON", "PREDEFINED", "INTERVAL"};
+    const auto type =
+        reader.require_text(trigger, "type") ? reader.choice(trigger, "type", k_time_triggers) : std::nullopt;
     if (type == 0) {
         reader.refuse_others(trigger, {"type", "cron", "timezone", "fuzzy_max_delay"});
         if (const auto cron = reader.require_text(trigger, "cron"))

@@ -27,14 +27,6 @@ using sel::Value;
 constexpr std::string_view k_sleep = "sleep_seconds";
 constexpr std::string_view k_queue = "queue";
 
-std::optional<std::int64_t> parse_whole(std::string_view text) noexcept {
-    std::int64_t number = 0;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || stop != text.data() + text.size())
-        return std::nullopt;
-    return number;
-}
-
 // A number of seconds, or a duration in words.
 std::optional<std::int64_t> parse_millis(std::string_view text) noexcept {
     constexpr std::int64_t k_most = INT64_MAX / 1'000;

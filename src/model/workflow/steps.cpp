@@ -284,7 +284,7 @@ private:
             const auto found = join_template(reader_, *templates_.templates, name);
             if (!found)
                 return check_known(where, name, is_named);
-            const std::string fault = type_fault(*found, name, text_of(step, "type"));
+            const std::string fault = type_fault(*found, name, text_of(step.map, "type"));
             if (!fault.empty())
                 return reader_.problem(where, fault);
             check_params(step, *found, params);
@@ -312,11 +312,6 @@ private:
         } catch (const ParamFailure &failure) {
             reader_.problem(step.where.member("params").member(failure.name), show_fault(failure.fault));
         }
-    }
-
-    static std::string_view text_of(const Object &object, std::string_view name) noexcept {
-        const Value *found = object.map.find(name);
-        return found != nullptr && found->type == sel::Type::string ? found->view() : std::string_view{};
     }
 
     void refuse_others(const Object &step, std::initializer_list<std::string_view> of_kind) const {

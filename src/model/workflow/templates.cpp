@@ -6,6 +6,7 @@
 #include "model/workflow/names.h"
 #include "model/workflow/param_json.h"
 #include "model/workflow/param_merge.h"
+#include "model/workflow/reader.h"
 #include "model/workflow/words.h"
 
 namespace scylla::model::workflow {
@@ -15,16 +16,6 @@ namespace {
 using sel::Value;
 
 constexpr std::size_t k_most_ancestors = 32; // levels of inheritance
-
-std::string_view text_of(const sel::Map &object, std::string_view name) noexcept {
-    const Value *found = object.find(name);
-    return found != nullptr && found->type == sel::Type::string ? found->view() : std::string_view{};
-}
-
-const sel::Map *object_of(const sel::Map &object, std::string_view name) noexcept {
-    const Value *found = object.find(name);
-    return found != nullptr && found->type == sel::Type::map ? found->map : nullptr;
-}
 
 std::string_view type_of(const sel::Map &definition) noexcept {
     const std::string_view type = text_of(definition, "type");

@@ -22,4 +22,7 @@ constexpr std::optional<std::size_t> find_word(std::span<const std::string_view>
     return std::nullopt;
 }
 
+// Of a workflow.
+inline constexpr std::string_view k_criticalities[] = {"CRITICAL", "HIGH", "MEDIUM", "LOW"};
+
 } // namespace scylla::model::workflow

@@ -3,8 +3,9 @@
 #   make                       build scylla.so and the install script
 #   make install               into the PostgreSQL that pg_config names (DESTDIR works)
 #   make WERROR=1              warnings are errors, as in CI
-#   make PCH=1                 what files begin with is compiled once: two thirds of the time, but nothing for ccache to share
-#   make QUICK=1               not optimised, for tests: with PCH=1 two fifths of the time
+#   make PCH=1                 what files begin with is compiled once, and a debugger is told less: half of the time, but nothing for
+#                              ccache to share
+#   make QUICK=1               not optimised, and some rooms as one file each, for tests: with PCH=1 a fifth of the time
 #   make CXX=clang++           another compiler than the server's
 #   make PG_CONFIG=/path/...   another server
 #   make deb                   Debian packages, in .build/deb
@@ -12,7 +13,9 @@
 EXTENSION = scylla
 EXTVERSION = 0.2
 MODULE_big = scylla
-OBJS = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp src/*/*/*.cpp)))
+OBJS = $(THROWING) $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
+# These rooms throw inside their walls, and never call the server.
+THROWING = $(if $(QUICK),$(addprefix .build/rooms/,sel.o workflow.o),$(patsubst %.cpp,%.o,$(sort $(wildcard src/model/*/*.cpp))))
 
 # One file per concept, in the order in which they depend on each other: what is made once, and what an update replaces.
 TABLES = $(addprefix sql/,preamble.sql tables.sql schedule.sql $(NEW_TABLES))
@@ -46,30 +49,38 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast -Wconversion -Wno-
 PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -Isrc -DSCYLLA_VERSION='"$(EXTVERSION)"' \
 	-DPGDLLEXPORT='__attribute__((visibility("default")))'
 PG_CXXFLAGS = -std=c++20 -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden \
-	-fvisibility-inlines-hidden $(WARNINGS) $(if $(QUICK),-O0 -g0 -Wno-cpp) -MMD -MP
+	-fvisibility-inlines-hidden $(WARNINGS) $(if $(QUICK),-O0 -g0 -Wno-cpp,$(if $(PCH),-g1)) -MMD -MP
 SHLIB_LINK += -lstdc++
 
-EXTRA_CLEAN = $(OBJS:.o=.d) $(PRECOMPILED)
+EXTRA_CLEAN = $(OBJS:.o=.d) $(PRECOMPILED) .build/rooms
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-# These rooms throw inside their walls, and never call the server.
-THROWING = $(filter src/model/sel/% src/model/workflow/%,$(OBJS))
 $(THROWING): override CXXFLAGS += -fexceptions
 
-# With PCH=1. Each file has its own includes all the same: all that call the server begin with that one, and the unit tests compile the
-# others without this.
+ifdef QUICK
+$(THROWING:.o=.cpp): $(wildcard src/model/*/*.cpp) Makefile
+	mkdir -p $(@D)
+	printf '#include "%s"\n' $(patsubst src/%,%,$(sort $(wildcard src/model/$(basename $(@F))/*.cpp))) > $@
+endif
+
+# With PCH=1. Each file has its own includes all the same: all that call the server begin with that one, and the fuzzers compile the
+# others without this. With QUICK=1 it has more of them.
 PRECOMPILED = .build/precompiled
 ifdef PCH
-CALLING = $(filter-out src/model/%,$(OBJS))
+CALLING = $(filter-out src/model/% .build/%,$(OBJS))
 $(CALLING): $(PRECOMPILED)/calling.h.gch
 $(CALLING): override CXXFLAGS += -include $(PRECOMPILED)/calling.h
+ifndef QUICK
 $(THROWING): $(PRECOMPILED)/throwing.h.gch
 $(THROWING): override CXXFLAGS += -include $(PRECOMPILED)/throwing.h
+endif
 # Not CXXFLAGS itself: a header inherits that of the file for which it is made.
 HEADER_CXXFLAGS := $(CXXFLAGS)
-$(PRECOMPILED)/calling.h.gch: INCLUDED = "pg/prelude.h"
+OFTEN_INCLUDED = $(addprefix pg/,error.h json.h memory.h settings.h text.h) $(addprefix task/,gates.h open.h rights.h rules.h) \
+	$(addprefix api/,call.h rows.h) shmem/pending.h store/spi_rows.h
+$(PRECOMPILED)/calling.h.gch: INCLUDED = "pg/prelude.h" $(if $(QUICK),$(patsubst %,"%",$(OFTEN_INCLUDED)))
 $(PRECOMPILED)/throwing.h.gch: INCLUDED = <algorithm> <array> <charconv> <cmath> <functional> <map> <memory> <optional> <span> <string> <utility> <variant> <vector>
 $(PRECOMPILED)/throwing.h.gch: HEADER_CXXFLAGS += -fexceptions
 $(PRECOMPILED)/%.h.gch: Makefile

@@ -36,7 +36,7 @@ Jsonb *value(Store &store, const GateRow &gate) {
     return end && !end->failed ? end->value : nullptr;
 }
 
-Jsonb *error(Dirty *dirty, const GateRow &gate) {
+Jsonb *failure(Dirty *dirty, const GateRow &gate) {
     store::ConditionEndRow end;
     if (see_condition_end(dirty, gate.provider, &end) != Sight::present || end.value == nullptr)
         elog(ERROR, "condition " INT64_FORMAT " of task " INT64_FORMAT " has vanished", gate.provider, gate.task);
@@ -89,7 +89,7 @@ void register_condition_gates() {
                     .judge = judge,
                     .has = is_signal,
                     .value = value,
-                    .error = error,
+                    .error = failure,
                     .describe = describe,
                     .label = label,
                     .has_ended = has_ended,

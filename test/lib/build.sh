@@ -76,12 +76,14 @@ build_faults() { # FOLDER
 }
 
 # A private server of the oldest version that is installed beside ours, with the extension, for pg_upgrade. Sets older_server to its
-# folder, or leaves it empty if there is none.
+# folder, or leaves it empty if there is none. SCYLLA_BUILT may be a folder with what has been built, in a folder for each version.
 make_older_server() { # FOLDER
-  local major
+  local major built
   older_server=
   for major in 15 16 17; do
-    ((major < pg_major)) && [[ -e /usr/lib/postgresql/$major/lib/pgxs/src/makefiles/pgxs.mk ]] || continue
+    ((major < pg_major)) && [[ -x /usr/lib/postgresql/$major/bin/postgres ]] || continue
+    built=${SCYLLA_BUILT:-/nowhere}/$major
+    [[ -e $built/scylla.so || -e /usr/include/postgresql/$major/server/postgres.h ]] || continue
     # From a copy of the sources: our objects must not be mixed with objects for another server.
     mkdir -p "$1/source/.build"
     cp -r "$checkout"/{src,sql,Makefile,scylla.control} "$1/source"
@@ -89,20 +91,34 @@ make_older_server() { # FOLDER
     (
       pg_config=/usr/lib/postgresql/$major/bin/pg_config work=$1 checkout=$1/source
       make_private_server
-      build_extension "$1/build.log" WERROR=1
+      if [[ -e $built/scylla.so ]]; then
+        cp "$built/scylla.so" "$prefix$("$pg_config" --pkglibdir)"
+        cp "$built"/{scylla.control,sql/scylla--*.sql} "$prefix$("$pg_config" --sharedir)/extension"
+      else
+        build_extension "$1/build.log" WERROR=1
+      fi
     ) || return
     older_server=$1/root/usr/lib/postgresql/$major
     return
   done
 }
 
-# Builds the command line alone, unoptimised and as a few large files, which takes a quarter of the time.
-build_command_line() { # LOG
-  if ! run_group flock "$checkout/.build/lock.quickstart-cli" bash -euc '
-      cmake -S "$1/client" -B "$2" -DCMAKE_UNITY_BUILD=ON
-      cmake --build "$2" -j2 --target scylla_cli
-    ' build "$checkout" "$checkout/.build/quickstart-cli" >"$1" 2>&1; then
+# Builds the command line, unoptimised and as a few large files, which takes a quarter of the time. CMake remembers the arguments.
+build_command_line() { # LOG [FOLDER [TARGET [CMAKE-ARGUMENT...]]]
+  if ! run_group flock "$checkout/.build/lock.cli" bash -euc '
+      source=$1 build=$2 target=$3; shift 3
+      cmake -S "$source" -B "$build" -DCMAKE_UNITY_BUILD=ON "$@"
+      cmake --build "$build" -j2 --target "$target"
+    ' build "$checkout/client" "${2:-$checkout/.build/cli}" "${3:-scylla_cli}" "${@:4}" >"$1" 2>&1; then
     show_tail "$1" 60
     return 1
   fi
+}
+
+# The same for tests: with the examples, and warnings are errors. Sets command_line to its folder, which is that of ./quickstart.
+build_tested_command_line() { # LOG
+  local sanitize=${SCYLLA_SANITIZE:-}
+  command_line=$(build_folder "cli${sanitize:+-${sanitize%%,*}}")
+  build_command_line "$1" "$command_line" all -DSCYLLA_WERROR=ON -DSCYLLA_EXAMPLES=ON \
+    ${sanitize:+"-DSCYLLA_SANITIZE=$sanitize" -DCMAKE_BUILD_TYPE=Debug}
 }

@@ -19,6 +19,35 @@ cluster_start() { # NAME [LINE...]
   cluster_resume "$data" "$log"
 }
 
+# Lets initdb make a cluster once for each set of options, and copy it afterwards, which takes a fifth of the time. Copies have the
+# same system identifier.
+remember_clusters() {
+  local made=$work/initdb
+  as_server mkdir "$made"
+  mv "$bin/initdb" "$bin/initdb.real"
+  cat >"$bin/initdb" <<WRAPPER
+#!/bin/bash
+set -eu
+all=("\$@") data='' options=()
+while ((\$#)); do
+  case \$1 in
+    -D | --pgdata) data=\${2-} && shift ;;
+    *) options+=("\$1") ;;
+  esac
+  shift
+done
+[[ -n \$data ]] || exec "\$0.real" "\${all[@]}"
+kept=$made/\$(printf '%s\n' "\${options[@]}" | md5sum | cut -c 1-32)
+exec 9>"$made/lock"
+flock 9
+[[ -d \$kept ]] || { "\$0.real" -D "\$kept.new" "\${options[@]}" 9>&- && mv "\$kept.new" "\$kept"; }
+exec 9>&-
+mkdir -p -m 700 "\$data"
+cp -a "\$kept/." "\$data"
+WRAPPER
+  chmod 755 "$bin/initdb"
+}
+
 # Starts an existing cluster again.
 cluster_resume() { # DATA LOG
   if ! as_server "$bin/pg_ctl" -D "$1" -l "$2" -t 120 -w -s start; then

@@ -121,15 +121,14 @@ find_tests() { # FOLDER ENDING [SUITE, if it has another name]
 
 # Pure C++, no server: CMake and CTest. The build folder is kept, so that only what changed is compiled again.
 suite_unit() {
-  local log=$work/unit/log build precompiled=OFF
+  local log=$work/unit/log build
   build=$(build_folder cmake)
   find_tests unit cpp || return 0
-  ! may_precompile "${CXX:-c++}" || precompiled=ON
   if ! run_group flock "$checkout/.build/lock.cmake" bash -euc '
-      cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT=OFF -DSCYLLA_PCH="$3"
+      cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-g1 -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT=OFF
       cmake --build "$2" -j2
       cd "$2" && ctest --output-on-failure -j2
-    ' unit "$checkout" "$build" "$precompiled" >"$log" 2>&1; then
+    ' unit "$checkout" "$build" >"$log" 2>&1; then
     show_tail "$log" 60
   fi
   count_ctest "$log"
@@ -139,7 +138,7 @@ suite_unit() {
 suite_fuzz() {
   local fuzzer log
   find_fuzzers
-  if ! build_fuzzers "$work/fuzz/build.log"; then
+  if ! build_fuzzers "$work/fuzz/build.log" -DSCYLLA_FUZZ_LONG=OFF; then
     count 0 "${#fuzzers[@]}"
     return
   fi
@@ -236,7 +235,7 @@ client_tests() { # NAME REGULAR-EXPRESSION TARGET... [-- CMAKE-ARGUMENT...]
   if ! run_group flock -o "$checkout/.build/lock.client" bash -euc '
       source=$1 build=$2 tests=$3 targets=(); shift 3
       while (($#)) && [[ $1 != -- ]]; do targets+=("$1"); shift; done
-      cmake -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT_TESTS=ON \
+      cmake -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-g1 -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT_TESTS=ON \
         -DSCYLLA_CLI=OFF -DCMAKE_UNITY_BUILD=ON "${@:2}"
       cmake --build "$build" -j2 --target "${targets[@]}"
       cd "$build" && ctest --output-on-failure -R "$tests"
@@ -246,25 +245,12 @@ client_tests() { # NAME REGULAR-EXPRESSION TARGET... [-- CMAKE-ARGUMENT...]
   count_ctest "$log"
 }
 
-# The command line and the examples, which two suites use: compiled as a few large files, which takes half the time.
-build_all_of_command_line() { # FOLDER LOG
-  run_group flock "$checkout/.build/lock.cli" bash -euc '
-      source=$1 build=$2; shift 2
-      cmake -S "$source/client" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_EXAMPLES=ON -DCMAKE_UNITY_BUILD=ON "$@"
-      cmake --build "$build" -j2
-    ' cli "$checkout" "$1" ${SCYLLA_SANITIZE:+"-DSCYLLA_SANITIZE=$SCYLLA_SANITIZE"} >"$2" 2>&1 || {
-    show_tail "$2" 60
-    return 1
-  }
-}
-
 # The command line as a user types it, against a server with the library preloaded and one without.
 suite_cli() {
-  local build unloaded
-  build=$(build_folder "cli${SCYLLA_SANITIZE:+-${SCYLLA_SANITIZE%%,*}}")
+  local unloaded
   find_tests cli sh || return 0
   install_node_driver
-  if ! build_all_of_command_line "$build" "$work/cli/log"; then
+  if ! build_tested_command_line "$work/cli/log"; then
     count 0 1
     return
   fi
@@ -272,7 +258,7 @@ suite_cli() {
   unloaded=$PGPORT
   start_test_cluster cli
   [[ -z ${SCYLLA_SANITIZE:-} ]] || log_sanitizers
-  SCYLLA_UNLOADED_PORT=$unloaded SCYLLA_EXAMPLES=$build/examples SCRATCH=$work/cli PATH=$build/cli:$bin:$PATH harness cli bash -- "${files[@]}"
+  SCYLLA_UNLOADED_PORT=$unloaded SCYLLA_EXAMPLES=$command_line/examples SCRATCH=$work/cli PATH=$command_line/cli:$bin:$PATH harness cli bash -- "${files[@]}"
   [[ -z ${SCYLLA_SANITIZE:-} ]] || show_sanitizers
   cluster_stop cli
   cluster_stop cli-unloaded
@@ -283,11 +269,10 @@ node_test=(bash -o pipefail -c 'node --test-reporter=tap "$1" | sed "1{/^TAP ver
 
 # The pages of the console, in a browser.
 suite_console() {
-  local build data=$work/cluster/console/data
+  local data=$work/cluster/console/data
   find_tests console test.js || return 0
   install_browser
-  build=$(build_folder "cli${SCYLLA_SANITIZE:+-${SCYLLA_SANITIZE%%,*}}")
-  if ! build_all_of_command_line "$build" "$work/console/log"; then
+  if ! build_tested_command_line "$work/console/log"; then
     count 0 1
     return
   fi
@@ -296,7 +281,7 @@ suite_console() {
   SCYLLA_TEST_START="cd / && ${as_server[*]} $bin/pg_ctl -D $data -l ${data%/*}/log -w -s start"
   export SCYLLA_TEST_STOP SCYLLA_TEST_START
   [[ -z ${SCYLLA_SANITIZE:-} ]] || log_sanitizers
-  PATH=$build/cli:$bin:$PATH harness console "${node_test[@]}" -- "${files[@]}"
+  PATH=$command_line/cli:$bin:$PATH harness console "${node_test[@]}" -- "${files[@]}"
   [[ -z ${SCYLLA_SANITIZE:-} ]] || show_sanitizers
   cluster_stop console
 }

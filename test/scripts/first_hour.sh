@@ -81,7 +81,7 @@ eventually() { # COMMAND...
 prepare() {
   choose_server
   # shellcheck disable=SC2046 # lists of words
-  install_missing $(packages_to_build) $(packages_to_build_client) postgresql-common python3-psycopg
+  install_missing $(packages_to_build) $(packages_to_build_client) nlohmann-json3-dev postgresql-common python3-psycopg
   install_node_driver
   choose_server_user
   make_work_folder first-hour
@@ -91,8 +91,8 @@ prepare() {
   log=$scratch/log
   make_private_server
   build_extension "$work/build.log"
-  build_command_line "$work/build.log"
-  PATH=$checkout/.build/quickstart-cli/cli:$bin:$PATH
+  build_tested_command_line "$work/build.log"
+  PATH=$command_line/cli:$bin:$PATH
 }
 
 # ---- the cluster ------------------------------------------------------------------------------------------------------

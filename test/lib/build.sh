@@ -76,14 +76,12 @@ build_faults() { # FOLDER
 }
 
 # A private server of the oldest version that is installed beside ours, with the extension, for pg_upgrade. Sets older_server to its
-# folder, or leaves it empty if there is none. SCYLLA_BUILT may be a folder with what has been built, in a folder for each version.
+# folder, or leaves it empty if there is none.
 make_older_server() { # FOLDER
-  local major built
+  local major
   older_server=
   for major in 15 16 17; do
-    ((major < pg_major)) && [[ -x /usr/lib/postgresql/$major/bin/postgres ]] || continue
-    built=${SCYLLA_BUILT:-/nowhere}/$major
-    [[ -e $built/scylla.so || -e /usr/include/postgresql/$major/server/postgres.h ]] || continue
+    ((major < pg_major)) && [[ -x /usr/lib/postgresql/$major/bin/postgres && -e /usr/include/postgresql/$major/server/postgres.h ]] || continue
     # From a copy of the sources: our objects must not be mixed with objects for another server.
     mkdir -p "$1/source/.build"
     cp -r "$checkout"/{src,sql,Makefile,scylla.control} "$1/source"
@@ -91,12 +89,7 @@ make_older_server() { # FOLDER
     (
       pg_config=/usr/lib/postgresql/$major/bin/pg_config work=$1 checkout=$1/source
       make_private_server
-      if [[ -e $built/scylla.so ]]; then
-        cp "$built/scylla.so" "$prefix$("$pg_config" --pkglibdir)"
-        cp "$built"/{scylla.control,sql/scylla--*.sql} "$prefix$("$pg_config" --sharedir)/extension"
-      else
-        build_extension "$1/build.log" WERROR=1
-      fi
+      build_extension "$1/build.log" WERROR=1
     ) || return
     older_server=$1/root/usr/lib/postgresql/$major
     return

@@ -117,7 +117,7 @@ create table scylla.task_spec (
     runtime bigint,
     is_check boolean,
     run_timeout bigint,
-    constraint task_spec_pkey primary key (id)
+    constraint task_spec_pkey primary key (id) include (queue) -- so that a walk passes over tasks of other queues in the index
 ) using heap;
 -- Compares byte by byte: faster than the database's collation, and independent of collation versions.
 create unique index task_spec_rn on scylla.task_spec (rn text_pattern_ops);
@@ -214,7 +214,7 @@ create table scylla.task_outcome (
     errors jsonb,
     result jsonb,
     metrics jsonb,
-    constraint task_outcome_pkey primary key (id)
+    constraint task_outcome_pkey primary key (id) include (queue, status) -- as in task_spec
 ) using heap with (vacuum_truncate = off);
 comment on table scylla.task_outcome is 'How a task ended: written once, removed by purge.';
 comment on column scylla.task_outcome.leased is

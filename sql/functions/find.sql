@@ -15,7 +15,7 @@ newest first.
                created_after   it was submitted then or later
                created_before  it was submitted earlier
   after      continue behind this cursor; null: from the beginning
-  max_looks  stop after so many rows, whether they match or not
+  max_looks  stop after so many rows, whether they match or not; of those of other queues, or that have ended with another status, ten count as one
 Each row has the cursor of its task. If there may be more, a last row has no task; continue with its cursor.
 Errors: 22023 bad argument.';
 

@@ -55,6 +55,9 @@ comment on column scylla.task_spec.dedup_key is 'Unique among the live tasks of 
 comment on column scylla.task_spec.key is 'The tenant, customer or host that the task is for; used by limits per key.';
 alter table scylla.task_spec add column needs jsonb, add column runtime bigint, add column is_check boolean, add column run_timeout bigint;
 alter table scylla.task_lease add column run_timeout bigint;
+-- What a walk needs to know of tasks of other queues, or with another status, to pass over them. Both indexes are built again.
+alter table scylla.task_spec drop constraint task_spec_pkey, add constraint task_spec_pkey primary key (id) include (queue);
+alter table scylla.task_outcome drop constraint task_outcome_pkey, add constraint task_outcome_pkey primary key (id) include (queue, status);
 comment on column scylla.task_spec.run_timeout is 'How long one run of it may take, in microseconds; null: as its queue says.';
 comment on column scylla.task_lease.run_timeout is 'As in task_spec.';
 comment on column scylla.task_spec.is_check is 'True: it is a check, made for tasks that wait for its answer. Null: it is not.';

@@ -80,24 +80,37 @@ std::optional<Task> select_task(Store &store, const Filter &filter, TableId tabl
         return select_task(store, filter, waiting_row(scan), nullptr);
     case TableId::outcome: {
         const auto row = outcome_row(scan);
-        return row.status == filter.status ? select_task(store, filter, row, row.owner) : std::nullopt;
+        return select_task(store, filter, row, row.owner);
     }
     default:
         break;
     }
-    const auto spec = spec_row(scan, store::With::spec);
-    auto task = wants_queue(store, filter, spec.queue) ? find_task(store, spec) : std::nullopt;
+    auto task = find_task(store, spec_row(scan, store::With::spec));
     if (task && !owned(filter, task->owner))
         task.reset();
     return task;
 }
 
+// The next row of a table that may be wanted. Of tasks and outcomes the index tells which ones are not.
+bool next_row(Store &store, const Filter &filter, TableId table, store::Scan &scan) {
+    if (table == TableId::waiting || table == TableId::lease)
+        return next(scan);
+    store::Head head;
+    while (next_head(scan, &head))
+        if ((!filter.status || store::status_datum(store, *filter.status) == head.status) &&
+            wants_queue(store, filter, head.queue) && read_row(scan))
+            return true;
+    return false;
+}
+
 // The tasks of one table or, without a status, all: newest first. Not for ready tasks: list_ready() lists those.
 void list_newest_first(Store &store, const Filter &filter, Rows &rows) {
     const TableId table = table_of(filter.status);
-    store::Scan scan = scan_by_id(store, table, BackwardScanDirection);
+    store::Scan scan = table == TableId::waiting || table == TableId::lease
+                           ? scan_by_id(store, table, BackwardScanDirection)
+                           : scan_heads(store, table, PG_INT64_MAX, BackwardScanDirection);
     const RowMemory memory = begin_row_memory();
-    for (int32 found = 0; found < filter.max_tasks && next(scan); reset(memory))
+    for (int32 found = 0; found < filter.max_tasks && next_row(store, filter, table, scan); reset(memory))
         if (const auto task = select_task(store, filter, table, scan)) {
             put_listed(rows, store, *task, found);
             found++;

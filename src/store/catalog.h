@@ -37,11 +37,12 @@ struct IndexKey {
     Order order = Order::ascending;
 };
 
-// An index of ours: the columns of its key, so that an insert can fill it without looking anything up.
+// An index of ours: its columns, so that an insert can fill it without looking anything up.
 struct IndexDef {
     const char *name = nullptr;
     std::array<IndexKey, 4> key{};
     int columns = 0;
+    int included = 0; // how many of them, the last ones, are not part of its key: INCLUDE
     bool unique = false;
     int not_null = 0; // it holds only rows where this column is not null; 0: all rows
 };

@@ -326,15 +326,18 @@ void restart_ready_range(Scan &scan, int32 queue, int16 priority, int64 low, int
 Scan scan_ready_index(Store &store, int32 queue, int16 priority);
 void restart_ready_index(Scan &scan, int32 queue, int16 priority);
 void restart_ready_index(Scan &scan, int32 queue, int16 priority, int64 from);
-Scan scan_by_id(Store &store, TableId table, ScanDirection direction); // spec, lease, waiting or outcome
+Scan scan_by_id(Store &store, TableId table, ScanDirection direction); // lease or waiting
 Scan scan_before(Store &store, TableId table, int64 before);           // of those, ids below that, descending
 Scan scan_leases(Store &store);                                        // in no order
 Scan scan_by_due(Store &store);                                        // waiting, the earliest first
 Scan scan_outcomes(Store &store, int64 after);                         // ids larger than `after`, ascending
-Scan scan_waiting(Store &store, int64 after);                          // the same
-Scan scan_plans(Store &store, int64 after);                            // the same
-Scan scan_gates(Store &store, int64 task);                             // of one task, by ord
-Scan scan_dependants(Store &store, int64 provider);                    // gates of one provider, by task
+// Specifications or outcomes, by the index only, for next_head(): ids below `from` descending, or larger ones
+// ascending.
+Scan scan_heads(Store &store, TableId table, int64 from, ScanDirection direction);
+Scan scan_waiting(Store &store, int64 after);       // the same
+Scan scan_plans(Store &store, int64 after);         // the same
+Scan scan_gates(Store &store, int64 task);          // of one task, by ord
+Scan scan_dependants(Store &store, int64 provider); // gates of one provider, by task
 void restart_dependants(Scan &scan, int64 provider);
 
 // In their order: those of one position with an id larger than `after`; those of positions from `from` on.
@@ -394,12 +397,13 @@ struct OutcomeHead {
 };
 OutcomeHead outcome_head(const Scan &scan);
 
-// As much of a specification as tells whether it is of interest.
-struct SpecHead {
+// What the index tells of a specification or an outcome. There may be no row any more, or not yet: read_row() finds it.
+struct Head {
     int64 id;
     int32 queue;
+    Datum status; // of scylla.task_status; of a specification 0
 };
-SpecHead spec_head(const Scan &scan);
+bool next_head(Scan &scan, Head *head); // false: there are no more
 
 // How a task ended.
 model::Status outcome_status(Store &store, const Scan &scan);

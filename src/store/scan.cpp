@@ -38,21 +38,29 @@ Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const M
     return scan;
 }
 
-Scan begin_index_only(Table &table, std::size_t index, Snapshot snapshot, std::span<const Match> matches) {
-    Scan scan = make_scan(table, index, snapshot, matches.size(), ForwardScanDirection);
+Scan begin_index_only(Table &table, std::size_t index, Snapshot snapshot, std::span<const Match> matches,
+                      ScanDirection direction) {
+    Scan scan = make_scan(table, index, snapshot, matches.size(), direction);
     scan.by_index->xs_want_itup = true;
     restart(scan, matches);
     return scan;
 }
 
-Found next_entry(Scan &scan) {
+bool skip_to_entry(Scan &scan) {
     CHECK_FOR_INTERRUPTS();
     MemoryContext caller = MemoryContextSwitchTo(scan.context);
-    Found found = Found::end;
-    if (index_getnext_tid(scan.by_index, scan.direction) != nullptr)
-        found = index_fetch_heap(scan.by_index, scan.slot) ? Found::row : Found::dead;
+    const bool found = index_getnext_tid(scan.by_index, scan.direction) != nullptr;
     MemoryContextSwitchTo(caller);
     return found;
+}
+
+Found next_entry(Scan &scan) {
+    if (!skip_to_entry(scan))
+        return Found::end;
+    MemoryContext caller = MemoryContextSwitchTo(scan.context);
+    const bool found = index_fetch_heap(scan.by_index, scan.slot);
+    MemoryContextSwitchTo(caller);
+    return found ? Found::row : Found::dead;
 }
 
 Datum entry_column(const Scan &scan, int column) {
@@ -95,10 +103,12 @@ bool fetch_unpruned(Scan &scan) {
     return found;
 }
 
+bool fetch_row(Scan &scan) { return scan.prunes ? index_fetch_heap(scan.by_index, scan.slot) : fetch_unpruned(scan); }
+
 // What index_getnext_slot() does, counting the dead entries.
 bool next_by_index(Scan &scan) {
     while (index_getnext_tid(scan.by_index, scan.direction) != nullptr) {
-        if (scan.prunes ? index_fetch_heap(scan.by_index, scan.slot) : fetch_unpruned(scan))
+        if (fetch_row(scan))
             return true;
         scan.dead++;
         CHECK_FOR_INTERRUPTS();
@@ -107,6 +117,13 @@ bool next_by_index(Scan &scan) {
 }
 
 } // namespace
+
+bool read_row(Scan &scan) {
+    MemoryContext caller = MemoryContextSwitchTo(scan.context);
+    const bool found = fetch_row(scan);
+    MemoryContextSwitchTo(caller);
+    return found;
+}
 
 bool next(Scan &scan) {
     CHECK_FOR_INTERRUPTS();

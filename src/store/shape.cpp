@@ -49,16 +49,19 @@ bool is_class(Oid opclass, const IndexKey &key, const TableDef &table) {
 
 bool has_key(Relation index, const IndexDef &def, const TableDef &table) {
     const FormData_pg_index *form = index->rd_index;
-    if (form->indnatts != def.columns || form->indnkeyatts != def.columns)
+    if (form->indnatts != def.columns || form->indnkeyatts != def.columns - def.included)
         return false;
     bool is_null = false;
     const auto *classes = reinterpret_cast<const oidvector *>(
         DatumGetPointer(SysCacheGetAttr(INDEXRELID, index->rd_indextuple, Anum_pg_index_indclass, &is_null)));
     for (int k = 0; k < def.columns; k++) {
         const IndexKey &key = def.key[static_cast<std::size_t>(k)];
+        if (form->indkey.values[k] != key.column)
+            return false;
+        if (k >= form->indnkeyatts)
+            continue; // it has no order
         const bool descending = (index->rd_indoption[k] & INDOPTION_DESC) != 0;
-        if (form->indkey.values[k] != key.column || descending != (key.order == Order::descending) ||
-            !is_class(classes->values[k], key, table))
+        if (descending != (key.order == Order::descending) || !is_class(classes->values[k], key, table))
             return false;
     }
     return true;

@@ -226,6 +226,13 @@ Scan scan_before(Store &store, TableId table, int64 before) {
     return begin(store[table], 0, store.snapshot, key, BackwardScanDirection);
 }
 
+Scan scan_heads(Store &store, TableId table, int64 from, ScanDirection direction) {
+    const Match above{1, Int64GetDatum(from), F_INT8GT, BTGreaterStrategyNumber};
+    const Match below{1, Int64GetDatum(from), F_INT8LT, BTLessStrategyNumber};
+    return begin_index_only(store[table], 0, store.snapshot, {direction == ForwardScanDirection ? &above : &below, 1},
+                            direction);
+}
+
 Scan scan_outcomes(Store &store, int64 after) { return scan_after(store, TableId::outcome, after); }
 Scan scan_waiting(Store &store, int64 after) { return scan_after(store, TableId::waiting, after); }
 Scan scan_plans(Store &store, int64 after) { return scan_after(store, TableId::plan, after); }

@@ -62,9 +62,14 @@ Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const M
 // Of the index only, for a scan that is to stop after a number of index entries: most of them may be dead, and next()
 // would walk over them without a limit. The row that next_entry() finds is not in the slot; entry_column() gives its
 // values in the index.
-Scan begin_index_only(Table &table, std::size_t index, Snapshot snapshot, std::span<const Match> matches);
+Scan begin_index_only(Table &table, std::size_t index, Snapshot snapshot, std::span<const Match> matches,
+                      ScanDirection direction = ForwardScanDirection);
 enum class Found : std::uint8_t { row, dead, end }; // dead: an entry that leads to no row of this snapshot
 Found next_entry(Scan &scan);
+// For a scan that needs few of its rows: the next entry, without looking for its row; false: there are no more. And the
+// row of that entry, in the slot; false: it leads to no row of this snapshot.
+bool skip_to_entry(Scan &scan);
+bool read_row(Scan &scan);
 Datum entry_column(const Scan &scan, int column);
 // Every row, in no particular order.
 Scan begin_whole(Table &table, Snapshot snapshot);

@@ -306,8 +306,13 @@ void give_keys(Store &store, Repair &repair, void (*tell)(Store &store, const Re
         give_keys(store, repair, queue, tell);
 }
 
-SpecHead spec_head(const Scan &scan) {
-    return {DatumGetInt64(get(scan, spec_col::id)), DatumGetInt32(get(scan, spec_col::queue))};
+bool next_head(Scan &scan, Head *head) {
+    if (!skip_to_entry(scan))
+        return false;
+    const bool has_status = scan.by_index->xs_itupdesc->natts > 2;
+    *head = {DatumGetInt64(entry_column(scan, 1)), DatumGetInt32(entry_column(scan, 2)),
+             has_status ? entry_column(scan, 3) : 0};
+    return true;
 }
 
 OutcomeHead outcome_head(const Scan &scan) {

@@ -86,26 +86,31 @@ bool matches(const TaskFilter &filter, const store::SpecRow &spec) {
            (!filter.created_before || spec.created < *filter.created_before);
 }
 
+// What looking at a row costs; 1: passing over it in the index.
+constexpr int64 k_look = 10;
+
 // A walk, which ends when enough was looked at.
 struct Walk {
     Store &store;
     const TaskFilter &filter;
     const FindLimits &limits;
     const FoundSink &sink;
-    Cursor seen; // the last row that was looked at
-    int32 looks = 0;
+    Cursor seen;     // the last row that was looked at
+    int64 looks = 0; // what they have cost
     int32 found = 0;
     bool more = false; // it ended before the rows did
 };
 
 // Whether there is room for one more row.
+bool has_room(Walk &walk) {
+    walk.more = walk.looks >= walk.limits.max_looks * k_look;
+    return !walk.more;
+}
+
+// The same, for a row that will be looked at.
 bool may_look(Walk &walk) {
-    if (walk.looks == walk.limits.max_looks) {
-        walk.more = true;
-        return false;
-    }
-    walk.looks++;
-    return true;
+    walk.looks += has_room(walk) ? k_look : 0;
+    return !walk.more;
 }
 
 bool is_wanted_queue(const Walk &walk, int32 queue) {
@@ -142,10 +147,8 @@ template <typename Row> bool see(Walk &walk, const Row &row, const text *owner, 
     return true;
 }
 
-bool see_spec(Walk &walk, const store::Scan &scan) {
-    const store::SpecHead head = store::spec_head(scan);
-    const Cursor cursor{.source = Source::any, .id = head.id};
-    if (is_wanted_queue(walk, head.queue) && matches(walk.filter, spec_row(scan, store::With::no_spec))) {
+bool see_spec(Walk &walk, const store::Scan &scan, const Cursor &cursor) {
+    if (matches(walk.filter, spec_row(scan, store::With::no_spec))) {
         const auto spec = spec_row(scan, store::With::spec);
         if (walk.filter.spec == nullptr || contains(spec.spec, walk.filter.spec)) {
             const auto task = find_task(walk.store, spec);
@@ -160,48 +163,50 @@ bool see_spec(Walk &walk, const store::Scan &scan) {
 // ---- walks
 // -----------------------------------------------------------------------------------------------------------
 
-// Whether the row of the scan was dealt with, and the walk goes on.
-bool see_row(Walk &walk, const store::Scan &scan, Source source) {
-    switch (source) {
-    case Source::waiting: {
-        const auto row = waiting_row(scan);
-        return see(walk, row, nullptr, {.source = source, .id = row.id});
-    }
-    case Source::running: {
-        const auto row = lease_row(scan);
-        return see(walk, row, row.owner, {.source = source, .id = row.id});
-    }
-    case Source::ended: {
-        const store::OutcomeHead head = outcome_head(scan);
-        const Cursor cursor{.source = source, .id = head.id};
-        if (store::status_of(head.status) == *walk.filter.status && is_wanted_queue(walk, head.queue)) {
-            const auto row = outcome_row(scan);
-            return see(walk, row, row.owner, cursor);
-        }
-        walk.seen = cursor;
-        return true;
-    }
-    default:
-        return see_spec(walk, scan);
-    }
-}
-
-store::Scan scan_by_age(Store &store, Source source, const Cursor &after, bool oldest_first) {
-    if (oldest_first)
-        return scan_outcomes(store, after.id);
-    const TableId table = source == Source::waiting   ? TableId::waiting
-                          : source == Source::running ? TableId::lease
-                          : source == Source::ended   ? TableId::outcome
-                                                      : TableId::spec;
-    return scan_before(store, table, after.id);
-}
-
-void walk_by_age(Walk &walk, Source source) {
-    store::Scan scan = scan_by_age(walk.store, source, walk.seen, walk.filter.for_copies);
+// Of waiting or running tasks, newest first.
+void walk_live(Walk &walk, Source source) {
+    const bool waits = source == Source::waiting;
+    store::Scan scan = scan_before(walk.store, waits ? TableId::waiting : TableId::lease, walk.seen.id);
     const RowMemory memory = begin_row_memory();
-    while (next(scan)) {
-        if (!may_look(walk) || !see_row(walk, scan, source))
-            break;
+    for (bool goes_on = true; goes_on && next(scan) && may_look(walk); reset(memory))
+        if (waits) {
+            const auto row = waiting_row(scan);
+            goes_on = see(walk, row, nullptr, {.source = source, .id = row.id});
+        } else {
+            const auto row = lease_row(scan);
+            goes_on = see(walk, row, row.owner, {.source = source, .id = row.id});
+        }
+    end(memory);
+    end(scan);
+}
+
+// Whether the index says that the row may match.
+bool is_wanted(const Walk &walk, const store::Head &head) {
+    return is_wanted_queue(walk, head.queue) &&
+           (!walk.filter.status || store::status_datum(walk.store, *walk.filter.status) == head.status);
+}
+
+// Of all tasks or those that have ended, newest first, or oldest first where they are to be copied.
+void walk_heads(Walk &walk, Source source) {
+    const bool ended = source == Source::ended;
+    store::Scan scan = scan_heads(walk.store, ended ? TableId::outcome : TableId::spec, walk.seen.id,
+                                  walk.filter.for_copies ? ForwardScanDirection : BackwardScanDirection);
+    const RowMemory memory = begin_row_memory();
+    store::Head head;
+    for (bool goes_on = true; goes_on && next_head(scan, &head) && has_room(walk);) {
+        const Cursor cursor{.source = source, .id = head.id};
+        const bool wanted = is_wanted(walk, head);
+        const bool there = wanted && read_row(scan);
+        walk.looks += there ? k_look : wanted ? 0 : 1; // a row that is gone is nobody's
+        if (!there) {
+            walk.seen = cursor;
+            continue;
+        }
+        if (ended) {
+            const auto row = outcome_row(scan);
+            goes_on = see(walk, row, row.owner, cursor);
+        } else
+            goes_on = see_spec(walk, scan, cursor);
         reset(memory);
     }
     end(memory);
@@ -257,8 +262,10 @@ void walk_source(Walk &walk, Source source, const std::optional<Cursor> &after) 
     if (source == Source::ready) {
         if (walk.filter.worker == nullptr) // a ready task has no owner
             walk_ready_queues(walk, walk.seen);
-    } else
-        walk_by_age(walk, source);
+    } else if (source == Source::waiting || source == Source::running)
+        walk_live(walk, source);
+    else
+        walk_heads(walk, source);
 }
 
 } // namespace

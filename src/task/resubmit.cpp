@@ -190,15 +190,19 @@ Task resubmit(Store &store, const text *rn, text *new_rn) {
 }
 
 void find_ended(Store &store, const EndedFilter &filter, ScanDirection order, const TaskSink &sink) {
-    store::Scan scan = scan_by_id(store, TableId::outcome, order);
+    const Datum status = store::status_datum(store, filter.status);
+    store::Scan scan = scan_heads(store, TableId::outcome, order == ForwardScanDirection ? 0 : PG_INT64_MAX, order);
     const RowMemory memory = begin_row_memory();
-    for (int32 found = 0; found < filter.max_tasks && next(scan); reset(memory)) {
-        CHECK_FOR_INTERRUPTS();
+    store::Head head;
+    for (int32 found = 0; found < filter.max_tasks && next_head(scan, &head);) {
+        if (head.status != status || (filter.queue && head.queue != *filter.queue) ||
+            !rights::may(store, head.queue, model::Privilege::view) || !read_row(scan))
+            continue;
+        reset(memory);
         const store::OutcomeRow row = outcome_row(scan);
-        if (row.status != filter.status || (filter.queue && row.queue != *filter.queue) ||
-            (filter.after && row.finished < *filter.after) || (filter.before && row.finished >= *filter.before) ||
+        if ((filter.after && row.finished < *filter.after) || (filter.before && row.finished >= *filter.before) ||
             (filter.code != nullptr && !ends_with_error(row.carry.errors, filter.code)) ||
-            !rights::may(store, row.queue, model::Privilege::view) || store::is_resubmitted(row.id))
+            store::is_resubmitted(row.id))
             continue;
         const auto spec = find_spec(store, row.id, store::With::spec);
         if (!spec)

@@ -117,6 +117,29 @@ select is((select array_agg(spec::int order by n)
 select is_empty($$select * from scylla.list_tasks('none')$$, 'an unknown queue has no tasks');
 select ok(count(*) > 3, 'no argument at all: any task') from scylla.list_tasks();
 
+-- Of many tasks that have ended, and of many in other queues, only those are read that may be shown: an index tells which ones.
+create function rows_read(statement text) returns bigint language plpgsql as $$
+declare
+    before bigint;
+begin
+    select sum(idx_tup_fetch) into before from pg_stat_xact_all_tables where schemaname = 'scylla' and relname in ('task_spec', 'task_outcome');
+    execute statement;
+    return (select sum(idx_tup_fetch) - before from pg_stat_xact_all_tables where schemaname = 'scylla' and relname in ('task_spec', 'task_outcome'));
+end $$;
+do $$ begin
+    perform scylla.submit('quiet', '1', rn => 'failed'), scylla.submit('quiet', '2', rn => 'still there');
+    perform scylla.lease_task('failed', 'w'), scylla.abort('failed', 'w', '{"code": "x"}');
+    perform scylla.submit_bulk('busy', array_fill('1'::jsonb, array[500]));
+    perform scylla.complete_many(array_agg(t.rn), 'w') from scylla.lease('busy', 'w', 500) t;
+end $$;
+select is((select count(*) from scylla.list_tasks('busy', 'completed', max_tasks => 1000)), 500::bigint, 'there are 500 others');
+select cmp_ok(rows_read(statement), '<', 30::bigint, 'few rows are read by ' || statement)
+from unnest(array[$$select scylla.list_tasks('quiet')$$, $$select scylla.list_tasks('quiet', 'aborted')$$, $$select scylla.list_tasks('busy', 'aborted')$$,
+                  $$select scylla.list_tasks('quiet', worker => 'w')$$, $$select scylla.dead_tasks('quiet')$$, $$select scylla.dead_tasks('quiet', 'x')$$,
+                  $$select scylla.find_tasks('{"queue": "quiet"}')$$, $$select scylla.find_tasks('{"queue": "busy", "status": "aborted"}')$$,
+                  $$select scylla.resubmit_matching('{"queue": "quiet"}', preview => true)$$]) statement;
+select cmp_ok(rows_read($$select scylla.list_tasks('busy', worker => 'nobody')$$), '>', 500::bigint, '... of those that have to be read, all');
+
 select * from checks_name('select * from scylla.list_tasks($1)', 'queue', null_is_refused => false);
 select * from checks_name('select * from scylla.list_tasks(worker => $1)', 'worker', null_is_refused => false);
 select refuses_argument(format('select * from scylla.list_tasks(max_tasks => %s)', n), 'max_tasks', n,

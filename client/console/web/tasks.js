@@ -109,7 +109,7 @@ const tasksOf = ({ name, status, worker, key, code, spec, created_after, created
   ({ queue: name, status, worker, key, code, spec, created_after, created_before, after });
 
 const size = 50; // of a page
-const [first, further] = [10000, 50000]; // rows that a look reads at most, whether they match or not
+const [first, further] = [10000, 50000]; // rows that a look reads at most, whether they match or not; ten of other queues count as one
 
 // A look may find less than a page has, though there is more: the queue's tasks, or those that match, may be older than many others.
 const lookOn = (p) => (answer) => answer.next && answer.tasks.length < size && {
@@ -139,7 +139,7 @@ export const queuePage = {
       ["completed", "aborted", "cancelled"].includes(p.status) && h("div", { class: "row" }, resubmitAll(p, act)),
       ["waiting", "ready", "running"].includes(p.status) && h("div", { class: "row" }, cancelAll(p, act), p.status === "running" && yieldAll(p, act)),
       either(data.tasks, ({ tasks, next }) => [tasksTable(tasks),
-        lookOn(p)(data.tasks) ? h("p", { class: "note" }, `Looking on: ${number(lookedAt(data.tasks))} tasks so far.`) : pages(p, next)]),
+        lookOn(p)(data.tasks) ? h("p", { class: "note" }, `Looking on: at least ${number(lookedAt(data.tasks))} tasks so far.`) : pages(p, next)]),
       known && h("h2", {}, "Settings"),
       either(data.queue, settings),
     ];

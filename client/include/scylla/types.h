@@ -179,7 +179,7 @@ struct task_filter {
 struct portion {
     int max_tasks = 100;                   ///< 1 to 100,000
     std::optional<std::string> after = {}; ///< `next` of the portion before; none: from the beginning
-    int max_looks = 10000;                 ///< maximum number of rows to read, matching or not: 1 to 100,000
+    int max_looks = 10000; ///< rows to read at most, matching or not: 1 to 100,000; ten of other queues count as one
 };
 
 struct found_tasks {

@@ -11,12 +11,12 @@ inline constexpr std::int64_t k_background_share = 10; // 1 of so many parts of 
 // A walk that finds nothing to do takes 1 of so many parts of the share that it has otherwise.
 inline constexpr std::int64_t k_vain = 50;
 
-// The pause after a portion of removing things that took `took`, so that it takes its share of the time, or more where
+// The pause after a portion of removing things that took `took`, so that it takes 1/`share` of the time, or more where
 // that many do not suffice: `arrived` new ones came in the time `elapsed` until the end of this portion, and half as
 // many again are to go. All times in the same unit.
-constexpr std::int64_t pause_after(std::int64_t took, std::int64_t portion, std::int64_t arrived,
-                                   std::int64_t elapsed) noexcept {
-    const std::int64_t longest = took * (k_background_share - 1);
+constexpr std::int64_t pause_after(std::int64_t took, std::int64_t portion, std::int64_t arrived, std::int64_t elapsed,
+                                   std::int64_t share = k_background_share) noexcept {
+    const std::int64_t longest = took * (share - 1);
     if (arrived <= 0)
         return longest;
     const double until_next =

@@ -91,9 +91,9 @@ void purge_portion() {
     if (now < purge_walk.at)
         return;
     Portion portion{.limit = k_purge_portion};
+    Portion plans{.limit = k_purge_portion};
     int64 newest = 0;
     in_transaction("purging old tasks", [&](store::Store &store) {
-        Portion plans{.limit = k_purge_portion};
         if (purge_walk.after == 0 || purge_walk.plans != 0)
             purge_old_plans(store, now, &plans, &purge_walk.plans);
         if (plans.done > 0)
@@ -105,8 +105,9 @@ void purge_portion() {
     const TimestampTz end = GetCurrentTimestamp();
     shmem::count_round(database_id(), shmem::Work::purging, portion.done, end - now);
     const int64 arrived = purge_walk.last != 0 ? newest - purge_walk.newest : 0;
-    const int64 pause = model::pause_after(end - now, portion.limit, arrived, end - purge_walk.last);
-    purge_walk.at = end + (portion.more ? pause : Max(interval(), (end - now) * model::k_background_share));
+    const int64 share = model::k_background_share * (portion.done + plans.done == 0 ? model::k_vain : 1);
+    const int64 pause = model::pause_after(end - now, portion.limit, arrived, end - purge_walk.last, share);
+    purge_walk.at = end + (portion.more ? pause : Max(interval(), (end - now) * share));
     purge_walk.last = portion.more ? end : 0;
     purge_walk.newest = newest;
 }

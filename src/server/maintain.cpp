@@ -112,12 +112,14 @@ Retentions read_retentions(Store &store) {
     return result;
 }
 
-int64 retention_of(const Retentions &retentions, const store::OutcomeHead &task) {
-    for (const Retention &retention : retentions.by_queue)
-        if (retention.queue == task.queue)
-            for (std::size_t i = 0; i < std::size(k_endings); i++)
-                if (retentions.endings[i] == task.status)
-                    return retention.micros[i];
+// status: of scylla.task_status. The queues are in the order of their ids.
+int64 retention_of(const Retentions &retentions, int32 queue, Datum status) {
+    const auto found = std::lower_bound(retentions.by_queue.begin(), retentions.by_queue.end(), queue,
+                                        [](const Retention &each, int32 id) { return each.queue < id; });
+    if (found != retentions.by_queue.end() && found->queue == queue)
+        for (std::size_t i = 0; i < std::size(k_endings); i++)
+            if (retentions.endings[i] == status)
+                return found->micros[i];
     return retentions.otherwise;
 }
 
@@ -227,35 +229,79 @@ void register_time_duties() {
 }
 
 namespace {
-constexpr int64 k_passed_over_per_removed = 10;
+
+// A task that stays costs the walk a tenth of one that is removed, and one that the index tells to stay a
+// two-hundredth.
+constexpr int64 k_removed = 200;
+constexpr int64 k_looked_at = 20;
+// One of so many is looked at all the same: it tells how far the walk is.
+constexpr int64 k_sample = 1000;
+
+struct TaskPurge {
+    Store &store;
+    TimestampTz now;
+    Retentions retentions;
+    Portion *portion;
+    TimestampTz submitted = 0; // when a task that stays was submitted; those that follow were submitted later
+    int64 skipped = 0;         // how many were passed over in the index
+    int64 passed_over = 0;     // what all that stay have cost
+};
+
+// Looks at an outcome, and removes the task if it is old. False: the walk ends, for this task and all later ones are
+// too young.
+bool look_at_ended(TaskPurge &walk, const store::Scan &scan) {
+    const store::OutcomeHead row = store::outcome_head(scan);
+    const auto spec = find_spec(walk.store, row.id, store::With::no_spec);
+    if (!spec)
+        return true; // being restored
+    // A task of a plan is removed with the plan, and one whose result may still be needed stays. What has ended in this
+    // round stays until the next, however short its retention.
+    const bool stays = row.finished + retention_of(walk.retentions, row.queue, row.status) >= walk.now ||
+                       (spec->plan && find_plan(walk.store, *spec->plan)) || has_live_dependants(walk.store, row.id) ||
+                       keeps_dedup_key(walk.store, *spec);
+    if (!stays) {
+        walk.portion->done += remove_task(walk.store, *spec, row.tid) ? 1 : 0;
+        return true;
+    }
+    walk.submitted = Max(walk.submitted, spec->created);
+    walk.passed_over += k_looked_at;
+    return spec->created + walk.retentions.shortest <= walk.now;
 }
+
+// Whether the index tells that the task stays: its retention, counted from the submission of an earlier task, has not
+// passed.
+bool is_too_young(TaskPurge &walk, const store::Head &head) {
+    if (walk.submitted + retention_of(walk.retentions, head.queue, head.status) < walk.now ||
+        ++walk.skipped % k_sample == 0)
+        return false;
+    walk.passed_over++;
+    return true;
+}
+
+} // namespace
 
 // Terminal tasks have no index by time. Ids follow the time of submission, and a task ends after it was submitted, so
 // tasks that ended long ago have small ids: the walk starts at the smallest and ends at the first task that was
-// submitted later than any that may be due. It passes over tasks that took long; their number is limited too.
+// submitted later than any that may be due. It passes over tasks that took long or are kept longer than others, mostly
+// in the index; their number is limited too.
 void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *after) {
-    const Retentions retentions = read_retentions(store);
-    int64 passed_over = 0;
+    TaskPurge walk{.store = store, .now = now, .retentions = read_retentions(store), .portion = portion};
+    store::Scan scan = scan_heads(store, TableId::outcome, *after, ForwardScanDirection);
+    const RowMemory memory = begin_row_memory();
+    store::Head head;
     int64 reached = *after;
-    for_each(scan_outcomes(store, *after), portion, [&](const store::Scan &scan) {
-        const store::OutcomeHead row = store::outcome_head(scan);
-        reached = row.id;
-        const auto spec = find_spec(store, row.id, store::With::no_spec);
-        if (!spec)
-            return true; // being restored
-        // A task of a plan is removed with the plan, and one whose result may still be needed stays. What has ended in
-        // this round stays until the next, however short its retention.
-        const bool stays = row.finished + retention_of(retentions, row) >= now ||
-                           (spec->plan && find_plan(store, *spec->plan)) || has_live_dependants(store, row.id) ||
-                           keeps_dedup_key(store, *spec);
-        if (stays) {
-            portion->more = ++passed_over / k_passed_over_per_removed >= portion->limit;
-            return spec->created + retentions.shortest <= now && !portion->more;
+    for (bool goes_on = true; goes_on && !portion->more && next_head(scan, &head);) {
+        portion->more = portion->done == portion->limit || walk.passed_over / k_removed >= portion->limit;
+        if (portion->more)
+            break;
+        reached = head.id;
+        if (!is_too_young(walk, head) && read_row(scan)) {
+            goes_on = look_at_ended(walk, scan);
+            reset(memory);
         }
-        if (remove_task(store, *spec, row.tid))
-            portion->done++;
-        return true;
-    });
+    }
+    end(memory);
+    end(scan);
     *after = portion->more ? reached : 0;
 }
 
@@ -275,10 +321,7 @@ bool is_old(Store &store, const store::PlanRow &plan, const Retentions &retentio
         const auto outcome = find_outcome(store, task);
         old =
             outcome &&
-            outcome->finished +
-                    retention_of(retentions,
-                                 {task, outcome->finished, outcome->queue, status_datum(store, outcome->status), {}}) <
-                now &&
+            outcome->finished + retention_of(retentions, outcome->queue, status_datum(store, outcome->status)) < now &&
             !has_live_dependants(store, task);
     }
     end(memory);
@@ -317,7 +360,7 @@ void purge_old_plans(Store &store, TimestampTz now, Portion *portion, int64 *aft
         if (remove_if_old(store, plan, retentions, now))
             portion->done++;
         else
-            portion->more = ++passed_over / k_passed_over_per_removed >= portion->limit;
+            portion->more = (passed_over += k_looked_at) / k_removed >= portion->limit;
         return !portion->more;
     });
     *after = portion->more ? reached : 0;

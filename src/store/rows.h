@@ -330,12 +330,11 @@ Scan scan_by_id(Store &store, TableId table, ScanDirection direction); // lease 
 Scan scan_before(Store &store, TableId table, int64 before);           // of those, ids below that, descending
 Scan scan_leases(Store &store);                                        // in no order
 Scan scan_by_due(Store &store);                                        // waiting, the earliest first
-Scan scan_outcomes(Store &store, int64 after);                         // ids larger than `after`, ascending
+Scan scan_waiting(Store &store, int64 after);                          // ids larger than `after`, ascending
+Scan scan_plans(Store &store, int64 after);                            // the same
 // Specifications or outcomes, by the index only, for next_head(): ids below `from` descending, or larger ones
 // ascending.
 Scan scan_heads(Store &store, TableId table, int64 from, ScanDirection direction);
-Scan scan_waiting(Store &store, int64 after);       // the same
-Scan scan_plans(Store &store, int64 after);         // the same
 Scan scan_gates(Store &store, int64 task);          // of one task, by ord
 Scan scan_dependants(Store &store, int64 provider); // gates of one provider, by task
 void restart_dependants(Scan &scan, int64 provider);

@@ -233,7 +233,6 @@ Scan scan_heads(Store &store, TableId table, int64 from, ScanDirection direction
                             direction);
 }
 
-Scan scan_outcomes(Store &store, int64 after) { return scan_after(store, TableId::outcome, after); }
 Scan scan_waiting(Store &store, int64 after) { return scan_after(store, TableId::waiting, after); }
 Scan scan_plans(Store &store, int64 after) { return scan_after(store, TableId::plan, after); }
 

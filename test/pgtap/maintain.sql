@@ -117,6 +117,7 @@ do $$ begin
     perform scylla.create_queue('short', retention => '1 h');
     perform scylla.create_queue('long', retention => '365 days');
     perform scylla.create_queue('none', retention => '0');
+    update scylla.task_spec set created = created - interval '400 days'; -- what the tests above have left is the oldest
 end $$;
 -- Oldest first, as ids go in life.
 create temp table old as
@@ -162,6 +163,7 @@ do $$ begin
     perform given('m old', 'completed');
     perform given('m rest', 'running');
     perform fall_due('m due');
+    update scylla.task_spec set created = created - interval '30 days' where rn not like 'm %'; -- earlier tasks are older
     perform grow_old('m old', '8 days');
     perform scylla.maintain();
 end $$;
@@ -195,6 +197,31 @@ do $$ begin perform scylla.purge(); end $$;
 select results_eq($$select name from scylla.plan where name in ('young-1', 'young-2', 'young-3', 'young-4') order by 1$$,
                   $$values ('young-2'), ('young-3'), ('young-4')$$,
                   'plans are created in the order of their ids: the walk ends at the first young one');
+
+-- Tasks that are kept longer than others are passed over in the index, but for one in a thousand, and do not hide older ones behind them.
+do $$ begin
+    perform scylla.create_queue('kept', retention_completed => '100 days', retention_aborted => '1 h'), scylla.create_queue('brief', retention => '1 h');
+    perform scylla.submit_bulk('kept', array_fill('1'::jsonb, array[2500])), scylla.submit('kept', '1', rn => 'kept, and failed');
+    perform scylla.lease_task('kept, and failed', 'w'), scylla.abort('kept, and failed', 'w', '{"code": "x"}');
+    perform scylla.complete_many(array_agg(t.rn), 'w') from scylla.lease('kept', 'w', 2500) t;
+    perform scylla.submit('brief', '1', rn => 'brief ' || n), scylla.cancel('brief ' || n) from generate_series(1, 3) n;
+    update scylla.task_outcome set finished = finished - interval '2 days', leased = leased - interval '2 days';
+    update scylla.task_spec set created = created - interval '2 days' where rn <> 'brief 3';
+    update scylla.task_outcome o set finished = now() from scylla.task_spec s where s.id = o.id and s.rn = 'brief 3';
+    perform scylla.submit('kept', '1', rn => 'young'), scylla.lease_task('young', 'w'), scylla.complete('young', 'w');
+end $$;
+truncate reads;
+insert into reads select 'task_outcome', has_read('task_outcome');
+select cmp_ok(scylla.purge(), '>=', 3::bigint, 'the old ones are removed');
+select cmp_ok(has_read(name) - before, '<', 200::bigint, 'few of those that are kept were read') from reads;
+select set_eq($$select rn from scylla.task where queue = 'brief' or rn ~ 'failed|young'$$, $$values ('brief 3'), ('young')$$, 'the others stay');
+select is((select count(*) from scylla.list_tasks('kept', 'completed', max_tasks => 10000)), 2501::bigint, '... with all that are kept');
+do $$ begin
+    update scylla.task_outcome o set finished = finished - interval '100 days' from scylla.task_spec s where s.id = o.id and s.rn <> 'young';
+    update scylla.task_spec set created = created - interval '100 days' where rn <> 'young';
+end $$;
+select cmp_ok(scylla.purge(), '>=', 2500::bigint, 'these go when their time has come');
+select results_eq($$select rn from scylla.list_tasks('kept')$$, $$values ('young')$$, '... all of them');
 
 select all_is_sound();
 select * from finish();

@@ -251,9 +251,11 @@ do $$ begin
     perform scylla.create_queue('kept', retention => '3 days', retention_completed => '1 day',
                                 retention_aborted => '10 days');
     perform scylla.create_queue('by setting', retention_cancelled => '1 day');
-    perform of_age(queue, state, age)
-    from unnest(array['kept', 'by setting']) queue, unnest(array['completed', 'aborted', 'cancelled']) state,
-         unnest(array['12 h', '2 days', '4 days', '8 days', '11 days']::interval[]) age;
+    perform of_age(queue, state, age) -- the oldest first, as ids go in life
+    from (select queue, state, age
+          from unnest(array['kept', 'by setting']) queue, unnest(array['completed', 'aborted', 'cancelled']) state,
+               unnest(array['12 h', '2 days', '4 days', '8 days', '11 days']::interval[]) age
+          order by age desc) o;
     perform scylla.purge();
 end $$;
 select results_eq(

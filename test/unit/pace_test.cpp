@@ -12,6 +12,8 @@ TEST(Pace, WorkTakesItsShareOfTheTime) {
     EXPECT_EQ(pause_after(1000, 250, -5, 1'000'000), 9000) << "a sequence was set back";
     EXPECT_EQ(pause_after(0, 250, 0, 0), 0);
     EXPECT_EQ(pause_after(1000, 250, 10, 1'000'000), 9000) << "few arrive";
+    EXPECT_EQ(pause_after(1000, 250, 0, 1'000'000, k_background_share * k_vain), 499'000) << "nothing was removed";
+    EXPECT_EQ(pause_after(1000, 250, 1000, 10'000, k_background_share * k_vain), 1666 - 1000) << "and more come";
 }
 
 TEST(Pace, WhereMoreArriveItTakesMore) {

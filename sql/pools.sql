@@ -113,3 +113,18 @@ comment on column scylla.pool_queue.reason is
     'Why the first task with its queue, priority, needs and expected runtime waits; null: its queue is paused.';
 comment on column scylla.pool_queue.planned is 'When it is expected to start, if it is the head of the line and that can be planned.';
 comment on column scylla.pool_queue.seq is 'The number of the task: those submitted later have larger ones.';
+
+create or replace function scylla.list_pool_queue(pool text = null, max_tasks integer = 100) returns setof scylla.pool_queue
+    language sql volatile parallel unsafe
+begin atomic
+    with first as materialized (select f.pool, f.seq from scylla._first_in_line(list_pool_queue.pool, list_pool_queue.max_tasks) f)
+    select q.* from scylla.pool_queue q
+    where q.seq = any (array(select f.seq from first f)) and (q.pool, q.seq) in (select f.pool, f.seq from first f)
+    order by q.pool collate "C", q.priority desc, q.seq;
+end;
+comment on function scylla.list_pool_queue is
+'The first tasks in line, as rows of the view pool_queue: pool by pool, by priority, and those of one priority as they were submitted. It reads
+no more of the line than that, where the view reads all of it.
+  pool       null: all pools; an unknown one has no tasks
+  max_tasks  1..100000; null: 100
+Needs SELECT on the view pool_queue. Errors: 22023 bad argument.';

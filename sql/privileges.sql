@@ -28,7 +28,7 @@ grant execute on function scylla._stat_queues, scylla._stat_waits, scylla._stat_
     to pg_monitor;
 
 -- The views call these functions as their reader. They reveal nothing that the reader does not know already.
-grant execute on function scylla._history, scylla._args, scylla._may_view, scylla._may_watch, scylla._pool_lines,
+grant execute on function scylla._history, scylla._args, scylla._may_view, scylla._may_watch, scylla._pool_lines, scylla._first_in_line,
     scylla._fresh_ranges, scylla._step_signals, scylla._step_times to public;
 -- The functions that draw plans and jobs read as their caller.
 grant execute on function scylla._plan_nodes, scylla._plan_waits, scylla._check_max_tasks, scylla._job_nodes, scylla._no_such_job to public;

@@ -281,7 +281,11 @@ struct set_pool_options {
 int set_pool(const context &, const set_pool_options &);
 int list_pools(const context &);
 int get_pool(const context &, const std::string &pool);
-int show_pool_queue(const context &, const maybe_text &pool);
+struct pool_queue_options {
+    maybe_text pool;
+    maybe_text limit;
+};
+int show_pool_queue(const context &, const pool_queue_options &);
 int show_pool_reservations(const context &, const maybe_text &pool);
 int drain_pool(const context &, const std::string &pool);
 int resume_pool(const context &, const std::string &pool);

@@ -67,11 +67,15 @@ int get_pool(const context &given, const std::string &pool) {
     return 0;
 }
 
-int show_pool_queue(const context &given, const maybe_text &pool) {
+int show_pool_queue(const context &given, const pool_queue_options &options) {
     session server{given.connection};
-    show(server,
-         "select * from scylla.pool_queue where $1::text is null or pool = $1 order by pool, priority desc, created",
-         {pool}, given.rows());
+    if (options.limit)
+        show(server, "select * from scylla.list_pool_queue($1, $2::int)", {options.pool, options.limit}, given.rows());
+    else
+        show(server,
+             "select * from scylla.pool_queue where $1::text is null or pool = $1 order by pool, priority desc, "
+             "created",
+             {options.pool}, given.rows());
     return 0;
 }
 

@@ -27,7 +27,12 @@ public:
         }
         add(*pool, "list", "Show pools.", list_pools);
         of_pool(*pool, "get", "Show a pool.", get_pool);
-        of_some_pool(*pool, "queue", "Show the tasks that wait for pools, and why.", show_pool_queue);
+        {
+            auto [command, o] = add<pool_queue_options>(*pool, "queue", "Show the tasks that wait for pools, and why.",
+                                                        show_pool_queue);
+            argument(command, "NAME", o->pool, "Name of the pool. Default: all.");
+            option(command, "--limit", o->limit, "N", "Only the first ones, up to 100,000. Default: all.");
+        }
         of_some_pool(*pool, "reservations", "Show what tasks hold in pools.", show_pool_reservations);
         of_pool(*pool, "drain", "Stop placing tasks in a pool. Running tasks continue.", drain_pool);
         of_pool(*pool, "resume", "Place tasks in a pool again, after \"pool drain\".", resume_pool);

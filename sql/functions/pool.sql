@@ -80,3 +80,7 @@ create or replace function scylla._pool_lines(out task_class bigint, out reason 
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_pool_lines';
 comment on function scylla._pool_lines is
     'Internal. Why the tasks of each class wait, and when the heads of lines are planned to start: what a pass would say now.';
+
+create or replace function scylla._first_in_line(of_pool text, max_tasks integer, out pool text, out seq bigint) returns setof record
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_first_in_line';
+comment on function scylla._first_in_line is 'Internal. The tasks of list_pool_queue().';

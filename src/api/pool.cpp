@@ -4,6 +4,7 @@
 #include "pg/error.h"
 #include "pg/json.h"
 #include "pg/text.h"
+#include "pool/first.h"
 #include "pool/pass.h"
 #include "pool/pools.h"
 #include "shmem/pending.h"
@@ -118,6 +119,18 @@ bool may_see(store::Store &store, std::span<const PoolRow> pools, int32 queue, i
     const auto found = std::lower_bound(pools.begin(), pools.end(), pool,
                                         [](const PoolRow &row, int64 wanted) { return row.id < wanted; });
     return found != pools.end() && found->id == pool && may(*found, PoolPrivilege::admin);
+}
+
+// The pool of that name, if there is one; without a name, those with a line, in the order of their names.
+std::span<PoolRow> pools_to_list(store::Store &store, const text *name) {
+    Growing<PoolRow> pools;
+    if (name == nullptr)
+        pools.add_all(read_pools(pools_in_line(store)));
+    else if (const auto pool = find_pool(name))
+        pools.add(*pool);
+    std::sort(pools.at, pools.at + pools.count,
+              [](const PoolRow &a, const PoolRow &b) { return view(a.name) < view(b.name); });
+    return pools.all();
 }
 
 template <typename Change> void change_pool(FunctionCallInfo fcinfo, const char *call, Change change) {
@@ -235,6 +248,28 @@ SCYLLA_FUNCTION(scylla_pool_lines) {
                           TimestampTzGetDatum(each.start.value_or(0))};
         bool nulls[] = {true, true, false, false, !each.start};
         tuplestore_putvalues(rows.store, rows.type, values, nulls);
+    }
+    close(store);
+    return 0;
+}
+
+// For list_pool_queue(): (pool, seq) of the first tasks in line that the caller may see.
+SCYLLA_FUNCTION(scylla_first_in_line) {
+    using namespace scylla;
+    const text *name = args::optional_name("pool", args::get_text(fcinfo, 0));
+    auto wanted = static_cast<std::size_t>(args::max_tasks(args::get_int(fcinfo, 1).value_or(100)));
+    const Rows rows = begin_rows(fcinfo);
+    store::Store store = store::open(AccessShareLock);
+    for (const PoolRow &pool : pools_to_list(store, name)) {
+        const auto places = first_in_line(store, pool, wanted);
+        wanted -= places.size();
+        for (const LinePlace &place : places) {
+            Datum values[] = {PointerGetDatum(pool.name), Int64GetDatum(place.task)};
+            bool nulls[] = {false, false};
+            tuplestore_putvalues(rows.store, rows.type, values, nulls);
+        }
+        if (wanted == 0)
+            break;
     }
     close(store);
     return 0;

@@ -26,6 +26,12 @@ run scylla pool reservations cluster
 is "$status $(sed -n 2p <<<"$output" | grep -c '^cluster *first *q *{"cores": 3}')" '0 1' 'pool reservations'
 run scylla pool queue
 is "$status $(grep -c 'cores short by 1 in pool cluster' <<<"$output")" '0 2' 'pool queue'
+run scylla pool queue --limit 1
+is "$status $(grep -c 'cores short by 1 in pool cluster' <<<"$output")" '0 1' 'pool queue --limit'
+run scylla pool queue cluster --limit 0
+is "$status $(head -n 1 <<<"$errors")" '1 scylla: invalid value for argument "max_tasks": 0' 'pool queue: a bad limit'
+run scylla pool queue nothing --limit 5
+is "$status $(wc -l <<<"$output")" '0 1' 'pool queue --limit of another pool'
 run scylla pool queue nothing
 is "$status $(wc -l <<<"$output")" '0 1' 'of another pool'
 run scylla pool get cluster --json

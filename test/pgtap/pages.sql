@@ -80,6 +80,25 @@ select is(regexp_replace(reads($$select seq from scylla.pool_queue order by pool
 select results_eq($$select rn, reason from scylla.pool_queue where seq = any (array(select seq from scylla.pool_queue order by pool, priority desc, created limit 3)) order by created$$,
                   $$select 'needs ' || i, 'a short by 1 in pool p' from unnest('{2,5,8}'::int[]) i$$, 'and those at its head');
 
+-- The first ones, without reading the rest. Tasks of a class follow each other: with three classes, three rows of each are enough.
+select scylla.submit('needs', to_jsonb(i), rn => 'later ' || i, priority => i % 3, needs => '{"p": {"a": 1}}') from generate_series(1, 100) i \g /dev/null
+create function rows_of_line(query text) returns bigint language plpgsql as $$
+declare
+    before bigint := (select idx_tup_fetch + seq_tup_read from pg_stat_xact_all_tables where relid = 'scylla.pool_line'::regclass);
+begin
+    execute query;
+    return (select idx_tup_fetch + seq_tup_read from pg_stat_xact_all_tables where relid = 'scylla.pool_line'::regclass) - before;
+end $$;
+select results_eq($$select rn, reason from scylla.list_pool_queue(max_tasks => 3)$$, $$select 'needs ' || i, 'a short by 1 in pool p' from unnest('{2,5,8}'::int[]) i$$, 'the first of a line');
+select results_eq(format('select rn from scylla.list_pool_queue(%L, %s)', pool, n), format('select rn from scylla.pool_queue order by pool, priority desc, seq limit %s', n), n || ' of ' || coalesce(pool, 'all pools'))
+from unnest('{p,null}'::text[]) pool, unnest('{1,4,36,37,38,109,110,1000}'::int[]) n;
+select is((select count(*) from scylla.list_pool_queue(null, null)), 100::bigint, 'a hundred, if nobody says how many');
+select is_empty($$select from scylla.list_pool_queue('none')$$, 'an unknown pool has no tasks');
+select refuses_argument(format('select scylla.list_pool_queue(max_tasks => %s)', n), 'max_tasks', n, 'It must be between 1 and 100000.') from unnest('{0,-1,100001}'::text[]) n;
+select refuses_argument($$select scylla.list_pool_queue('')$$, 'pool', '""', 'It must have 1 to 200 characters.');
+select cmp_ok(rows_of_line('select scylla.list_pool_queue(max_tasks => 2)'), '<', 30::bigint, 'it reads few rows of the line');
+select cmp_ok(rows_of_line('select count(reason) from scylla.pool_queue'), '>=', 110::bigint, '... of which there are 110');
+
 -- Runs are found by workflow and number, and the live ones of all workflows by themselves.
 select scylla.create_workflow('{"properties": {"owner": "ann", "run_strategy": "parallel"}, "workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "T"}}]}}') \g /dev/null
 select scylla.start_workflow('w') from generate_series(1, 10) \g /dev/null

@@ -53,7 +53,7 @@ from (values
     ('purge',              $$select scylla.purge()$$),
     ('maintain',           $$select scylla.maintain()$$)) v (verb, statement);
 select is(read_only(statement), 'P0001 not refused', 'allowed in a read-only transaction: ' || statement)
-from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$, $$select * from scylla.find_tasks()$$, $$select * from scylla.cancel_many('{}', preview => true)$$, $$select * from scylla.resubmit_matching('{}', preview => true)$$, $$select * from scylla.dead_tasks()$$, $$select * from scylla.explain_waiting('r1')$$,
+from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$, $$select * from scylla.find_tasks()$$, $$select * from scylla.cancel_many('{}', preview => true)$$, $$select * from scylla.resubmit_matching('{}', preview => true)$$, $$select * from scylla.dead_tasks()$$, $$select * from scylla.explain_waiting('r1')$$, 'select * from scylla.list_pool_queue()',
                   $$select * from scylla.list_tasks(status => 'ready')$$,
                   'select * from scylla.task', 'select * from scylla.queue_settings',
                   'select scylla.backoff(1)', $$select scylla.sel_eval('1')$$, $$select scylla.interpolate('a')$$, $$select * from scylla.validate_workflow('{}')$$, 'select * from scylla.check()']) statement;

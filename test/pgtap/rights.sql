@@ -286,6 +286,7 @@ insert into way values
 ('metrics',            $$select scylla.metrics() ~ 'trigger="their trigger"'$$,                 'true', 'false',  'yyyeeeeeeeye'),
 ('view pool_reservation', $$select rn from scylla.pool_reservation where pool = 'their pool'$$, 'placed', 'null', 'yyyyeeeeeeee'),
 ('view pool_queue',    $$select reason from scylla.pool_queue where pool = 'their pool'$$, 'a short by 1 in pool their pool', 'null', 'yyyyeeeeeeee'),
+('list_pool_queue',    $$select rn || ': ' || reason from scylla.list_pool_queue('their pool')$$, 'in line: a short by 1 in pool their pool', 'null', 'yyyyeeeeeeee'),
 ('run_job',            $$select length(scylla.run_job('their job', '{[1,2)}'))$$,               '36', null,    'yyyydydddddd'),
 ('explain_job',        $$select chunk from scylla.explain_job('their job', '{[1,2)}')$$,       '{[1,2)}', null, 'yyyydydddddd'),
 ('job_dot',            $$select scylla.job_dot('their job') ~ 'digraph'$$,                       'true', '42704 job "their job" does not exist', 'yyyyeyeyeeee'),

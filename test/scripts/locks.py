@@ -154,6 +154,7 @@ READS = [
     ("get_task", "select * from scylla.get_task('ready @')"),
     ("explain_waiting", "select * from scylla.explain_waiting('waiting @')"),
     ("has_live_tasks", "select scylla.has_live_tasks('{q @}')"),
+    ("list_pool_queue", "select * from scylla.list_pool_queue('roomy pool @')"),
     ("plan_completed", "select scylla.plan_completed('open @')"),
     ("plan_dot", "select scylla.plan_dot('open @')"),
     ("plan_mermaid", "select scylla.plan_mermaid('open @')"),

@@ -26,15 +26,20 @@ create or replace view scylla.plan with (security_barrier) as
            p.owner::text as owner, p.id as seq
     from scylla.task_plan p
     left join lateral (
-        select count(*) as tasks, count(w.id) as waiting, count(l.id) as running,
-               count(*) filter (where o.status = 'completed') as completed,
-               count(*) filter (where o.status = 'aborted') as aborted,
-               count(*) filter (where o.status = 'cancelled') as cancelled,
-               coalesce(sum(l.progress), 0) as under_way
+        select count(*) as tasks, count(*) filter (where t.status = 'waiting') as waiting,
+               count(*) filter (where t.status = 'running') as running,
+               count(*) filter (where t.status = 'completed') as completed,
+               count(*) filter (where t.status = 'aborted') as aborted,
+               count(*) filter (where t.status = 'cancelled') as cancelled,
+               coalesce(sum(t.progress), 0) as under_way
         from scylla.task_gate g
-        left join scylla.task_waiting w on w.id = g.task
-        left join scylla.task_lease l on l.id = g.task
-        left join scylla.task_outcome o on o.id = g.task
+        left join lateral (
+            select o.status, null::real as progress from scylla.task_outcome o where o.id = g.task
+            union all
+            select 'waiting'::scylla.task_status, null::real from scylla.task_waiting w where w.id = g.task
+            union all
+            select 'running'::scylla.task_status, l.progress from scylla.task_lease l where l.id = g.task
+            limit 1) t on true -- a task is in one table: the others are not looked at
         where g.provider = p.id) m on true -- not cross join: a query that needs no number reads no task
     where scylla._may_view(p.owner, null, null)
     order by p.id desc;

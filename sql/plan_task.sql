@@ -1,15 +1,11 @@
 -- The tasks of plans with their providers, for pictures of plans. New columns are only appended.
 
+-- A task is in one of four tables. `limit 1` looks into no other once it is found, and keeps the planner from joining them in every order,
+-- which took longer than reading a small plan. The rights on the queue are no condition of its join: the planner might begin with the queues.
 create or replace view scylla.plan_task with (security_barrier) as
-    select p.name as plan, s.rn, q.name as queue,
-           case when w.id is not null then 'waiting' when l.id is not null then 'running' when o.id is not null then o.status
-                else 'ready' end::scylla.task_status as status,
-           coalesce(l.progress, o.progress, 0)::real as progress,
-           s.created, coalesce(o.finished, l.updated, w.updated, r.updated) as updated,
-           coalesce(l.owner, o.owner) as owner, coalesce(l.attempt, o.attempt, w.attempt, r.attempt) as attempt,
-           case when l.id is not null then scylla._history(l.history, l.owner, l.attempt, l.leased)
-                when o.id is not null then scylla._history(o.history, o.owner, o.attempt, o.leased)
-                else coalesce(w.history, r.history, '[]'::jsonb) end as history,
+    select p.name as plan, s.rn, q.name as queue, coalesce(t.status, 'ready')::scylla.task_status as status,
+           coalesce(t.progress, 0)::real as progress, s.created, t.updated, t.owner, t.attempt,
+           case when t.with_lease then scylla._history(t.history, t.owner, t.attempt, t.leased) else coalesce(t.history, '[]'::jsonb) end as history,
            array(select ps.rn
                  from scylla.task_gate d
                  join scylla.task_spec ps on ps.id = d.provider
@@ -19,12 +15,22 @@ create or replace view scylla.plan_task with (security_barrier) as
     from scylla.task_plan p
     join scylla.task_gate g on g.provider = p.id
     join scylla.task_spec s on s.id = g.task
-    join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins)
-    left join scylla.task_waiting w on w.id = s.id
-    left join scylla.task_ready r on r.queue = s.queue and r.priority = s.priority and r.id = s.id
-    left join scylla.task_lease l on l.id = s.id
-    left join scylla.task_outcome o on o.id = s.id
-    where scylla._may_view(p.owner, null, null);
+    left join scylla.queue q on q.id = s.queue
+    left join lateral (
+        select o.status, o.progress, o.finished as updated, o.owner, o.attempt, o.history, true as with_lease, o.leased
+        from scylla.task_outcome o where o.id = s.id
+        union all
+        select 'waiting'::scylla.task_status, null::real, w.updated, null::text, w.attempt, w.history, false, null::timestamptz
+        from scylla.task_waiting w where w.id = s.id
+        union all
+        select 'running'::scylla.task_status, l.progress, l.updated, l.owner, l.attempt, l.history, true, l.leased
+        from scylla.task_lease l where l.id = s.id
+        union all
+        select 'ready'::scylla.task_status, null::real, r.updated, null::text, r.attempt, r.history, false, null::timestamptz
+        from scylla.task_ready r where r.queue = s.queue and r.priority = s.priority and r.id = s.id
+        limit 1) t on true
+    where scylla._may_view(p.owner, null, null)
+      and case when q.id is not null then scylla._may_view(q.owner, q.viewers, q.admins) end; -- not of a queue that was dropped
 
 comment on view scylla.plan_task is
 'The tasks of the plans that the current user sees, in the queues that the current user may view, as the statement''s snapshot sees

@@ -55,15 +55,18 @@ constexpr const char *k_plans = R"(
             limit 100))) p)";
 
 // Of a large plan only the tasks that are shown are read: the view has them in the order in which they were submitted,
-// and an order in that query would need all of them. What has run is a look of its own: it reads all tasks of the plan.
+// and an order in that query would need all of them. The result needs all of them, too: that of a large plan is only
+// read with $2.
 constexpr const char *k_plan = R"(
-    select json_build_object('plan', (select row_to_json(p) from scylla.plan p where name = $1),
+    with numbers as materialized (
+        select name, status, spec, progress, waiting, ready, running, completed, aborted, cancelled, created, opened, finished, owner
+        from scylla.plan where name = $1)
+    select json_build_object('plan', (select row_to_json(n) from numbers n),
+        'result', (select case when waiting + ready + running + completed + aborted + cancelled <= 1000 or $2::text is not null
+                               then (select result from scylla.plan where name = $1) end from numbers),
         'tasks', (select coalesce(json_agg(t order by created, rn), '[]') from (
-            select rn, queue, status, progress, created, updated, owner, attempt, depends_on
+            select rn, queue, status, progress, created, updated, owner, attempt, depends_on, history
             from scylla.plan_task where plan = $1 limit 1000) t)))";
-
-constexpr const char *k_attempts = R"(
-    select coalesce(json_agg(a), '[]') from (select * from scylla.plan_timeline($1) limit 1000) a)";
 
 constexpr const char *k_schedules = R"(
     select coalesce(json_agg(s order by name), '[]') from (
@@ -79,10 +82,7 @@ constexpr const char *k_pools = R"(
 
 constexpr const char *k_line = R"(
     select coalesce(json_agg(l), '[]') from (
-        select pool, rn, queue, priority, created, since, needs, reason, planned
-        from scylla.pool_queue where seq = any (array(
-            select seq from scylla.pool_queue order by pool, priority desc, created limit 200))
-        order by pool, priority desc, created limit 200) l)";
+        select pool, rn, queue, priority, created, since, needs, reason, planned from scylla.list_pool_queue(max_tasks => 200)) l)";
 
 constexpr const char *k_jobs = R"(
     select json_build_object('jobs', (select coalesce(json_agg(j order by name), '[]') from scylla.job_type j),
@@ -345,8 +345,7 @@ const std::vector<look> &looks() {
         {"task", k_task, {"rn"}, 500ms},
         {"queue", k_queue, {"name"}, 1000ms},
         {"plans", k_plans, {"before", "status"}, 2s},
-        {"plan", k_plan, {"name"}, 1000ms},
-        {"attempts", k_attempts, {"name"}, 1000ms},
+        {"plan", k_plan, {"name", "whole"}, 1000ms},
         {"schedules", k_schedules, {}, 2s},
         {"pools", k_pools, {}, 1000ms},
         {"line", k_line, {}, 1000ms},

@@ -747,6 +747,36 @@ test("lists go on with further pages", async () => {
   }
 });
 
+test("the attempts of a plan are those that plan_timeline has", async () => {
+  sql("console_pages", `select scylla.create_plan('ran');
+    select count(scylla.submit('ran', '1', rn => 'ran-' || i, plan => 'ran')) from generate_series(1, 3) i;
+    select scylla.open_plan('ran');
+    select from scylla.lease_task('ran-1', 'w1'); select from scylla.fail('ran-1', 'w1', '{"code": "busy"}', '0');
+    select from scylla.lease_task('ran-1', 'w2'); select from scylla.yield('ran-1', 'w2');
+    select from scylla.lease_task('ran-1', 'w3'); select from scylla.complete('ran-1', 'w3', '"done"');
+    select from scylla.lease_task('ran-2', 'w4', '1 h')`);
+  await visit(page, console_.address + "plan?name=ran");
+  const shown = await page.$$eval('main [aria-label="Attempts"] tbody tr', (rows) => rows.map((row) => [0, 1, 2, 5].map((i) => row.cells[i].innerText.trim()).join(" ")).join(", "));
+  assert.equal(shown, "ran-1 w1 1 failed, ran-1 w2 2 yielded, ran-1 w3 3 completed, ran-2 w4 1 running");
+  assert.equal(shown, sql("console_pages", "select string_agg(concat_ws(' ', rn, owner, attempt, status), ', ' order by started, rn) from scylla.plan_timeline('ran')"));
+  assert.deepEqual(await page.$$eval("main svg.gantt g", (bars) => bars.map((bar) => bar.getAttribute("class"))), ["failed", "yielded", "completed", "running"]);
+});
+
+test("the result of a plan with many tasks is shown when it is asked for", async () => {
+  sql("console_pages", `select scylla.create_plan('many');
+    select count(*) from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'many', 'spec', i, 'rn', 'many-' || i, 'plan', 'many')) from generate_series(1, 1001) i));
+    select scylla.open_plan('many');
+    select from scylla.lease_task('many-1001', 'w'); select from scylla.complete('many-1001', 'w', '"the last"')`);
+  await visit(page, console_.address + "plan?name=many");
+  assert.doesNotMatch(await text(), /the last/);
+  await page.click("main a >> text=Show the results of more than 1,000 tasks");
+  await page.waitForSelector("main >> text=the last");
+  assert.match(page.url(), /show=all/);
+  const { result } = await (await console_.get("api/plan?name=many&whole=all")).json();
+  assert.deepEqual(result, { "many-1001": "the last" });
+  assert.deepEqual((await (await console_.get("api/plan?name=ran")).json()).result, { "ran-1": "done" });
+});
+
 test("tasks that are older than many others are found without being asked twice", async () => {
   createDatabase("console_old");
   sql("console_old", `

@@ -6,6 +6,7 @@ import { either } from "./overview.js";
 
 const most = 300; // maximum number of tasks in a graph
 const first = 50; // number of rows that a table has until the reader asks for all
+const shown = 1000; // number of tasks that are shown of a larger plan
 const counts = ["waiting", "ready", "running", "completed", "aborted", "cancelled"];
 
 const list = (rows) => table("Plans", [
@@ -52,6 +53,14 @@ const tasks = (rows) => table("Tasks", [
   { name: "changed", of: (t) => time(t.updated) },
 ], rows, { key: (t) => t.rn, empty: "It has no task that this role may view." });
 
+// What has run, from the histories of the tasks, as scylla.plan_timeline() has it.
+const endings = { TaskTimeout: "expired", TaskYield: "yielded", TaskRetry: "failed" };
+const attemptsOf = (rows) => rows.flatMap((t) => t.history.flatMap((run, at) => {
+  if (run._typ !== "TaskAssignment") return [];
+  const next = t.history[at + 1], early = endings[next?._typ], last = ["completed", "aborted", "cancelled"].includes(t.status) ? t.updated : null;
+  return { rn: t.rn, owner: run.worker, attempt: run.attempt, started: run.time, ended: early ? next.time : last, status: early ?? t.status };
+})).sort((x, y) => new Date(x.started) - new Date(y.started));
+
 const attempts = (rows) => table("Attempts", [
   { name: "task", of: (t) => task(t.rn) },
   { name: "worker", of: (t) => t.owner },
@@ -72,11 +81,10 @@ const times = (p, rows) => gantt({ started: p.opened, ended: p.finished }, rows.
 
 export const planPage = {
   title: ({ name }) => "Plan " + name,
-  looks: ({ name }) => ({ all: ["plan", { name }], timeline: ["attempts", { name }] }),
-  json: ({ name }) => ["plan", { name }],
-  beats: ({ all }) => 1 + Math.floor((all?.tasks?.length ?? 0) / 100), // the server needs a third of a millisecond per task
-  parts: true,
-  draw: ({ all, timeline }, asked, act) => either(all, ({ plan: p, tasks: rows }) => !p ? h("p", { class: "note" }, "There is no such plan, or none of this role.") : [
+  looks: ({ name, show }) => ({ all: ["plan", { name, whole: show }] }),
+  json: ({ name }) => ["plan", { name, whole: "all" }],
+  beats: ({ all }) => 1 + Math.floor((all?.tasks?.length ?? 0) / 100), // a large one is asked for less often
+  draw: ({ all }, asked, act) => either(all, ({ plan: p, tasks: rows, result }) => !p ? h("p", { class: "note" }, "There is no such plan, or none of this role.") : [
     buttons(p, act),
     facts([["status", status(p.status)], ["progress", percent(p.progress)], ["tasks", counts.filter((name) => p[name]).map((name) => `${name} ${p[name]}`).join(", ")],
       ["created", time(p.created)], ["opened", time(p.opened)], ["ended", time(p.finished)], ["owner", p.owner]]),
@@ -84,9 +92,10 @@ export const planPage = {
     rows.length === 0 ? h("p", { class: "faint" }, "It has no task that this role may view.")
       : rows.length <= most ? graph(rows) : h("p", { class: "note" }, `The plan has more than ${most} tasks: too many for a graph.`),
     h("h2", {}, "Tasks"), some(asked, byUrgency(rows), tasks),
-    h("h2", {}, "Times"), either(timeline, (ran) => times(p, ran)),
-    h("h2", {}, "Attempts"), either(timeline, (ran) => some(asked, ran, attempts)),
+    h("h2", {}, "Times"), times(p, attemptsOf(rows)),
+    h("h2", {}, "Attempts"), some(asked, attemptsOf(rows), attempts),
     p.spec && [h("h2", {}, "Spec"), json(p.spec, "Spec")],
-    p.result && [h("h2", {}, "Result"), json(p.result, "Result")],
+    result ? [h("h2", {}, "Result"), json(result, "Result")]
+      : rows.length === shown && p.completed > 0 && asked.show !== "all" && [h("h2", {}, "Result"), h("p", {}, a("plan", { ...asked, show: "all" }, `Show the results of more than ${number(shown)} tasks`))],
   ]),
 };

@@ -138,7 +138,7 @@ suite_unit() {
 suite_fuzz() {
   local fuzzer log
   find_fuzzers
-  if ! build_fuzzers "$work/fuzz/build.log" -DSCYLLA_FUZZ_LONG=OFF; then
+  if ! build_fuzzers "$work/fuzz/build.log"; then
     count 0 "${#fuzzers[@]}"
     return
   fi

@@ -73,6 +73,9 @@ eventually($node, q(select last_error from scylla.schedules where name ~ '^slow'
 sql($node, q(alter role a set statement_timeout = '100 ms'));
 sql($node, q(select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'scylla worker' and usename = 'a'));
 eventually($node, q(select last_error from scylla.schedules where name = 'slow 2'), '57014: canceling statement due to statement timeout', '... and so is statement_timeout');
+# Without it from now on, so that a slow machine has time.
+sql($node, q(alter role a reset statement_timeout));
+sql($node, q(select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'scylla worker' and usename = 'a'));
 $holder->query_safe('select pg_advisory_unlock(7)');
 $holder->quit;
 eventually($node, q(select bool_and(runs > 0 and last_error is null) from scylla.schedules where name ~ '^slow'), 't', 'all are run as soon as they can');

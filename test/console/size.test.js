@@ -229,7 +229,7 @@ test("ten open tabs cost little", async (t) => {
     assert.ok(share < limits.share, `${(share * 100).toFixed(1)} % of a processor`);
     // A read of scylla.stat_queue counts the tables of tasks again, large ones at most every ten seconds (docs/monitoring.md). A run that has
     // ended is read again at least every 30 intervals, and the tables of workflows have nothing but the run with the loop. The list of workflows
-    // reads the row of each, and the line of pools is counted and sorted, the less often the longer it is: this one every 12 intervals. No other
+    // reads the row of each, and the line of pools is counted, the less often the longer it is: this one every 12 intervals. No other
     // table with more than a thousand rows is read as a whole.
     const times = (table) =>
       /^task_(waiting|ready|lease|outcome)$/.test(table) ? (alone ? 1 + seconds / 10 : Infinity) : table === "workflow_head" ? seconds : alone && /^workflow_/.test(table) ? 1 + seconds / 60 : table === "pool_line" ? 2 + seconds / 12 : 0;

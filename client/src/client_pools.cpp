@@ -75,6 +75,26 @@ std::vector<placed_task> client::place(const std::optional<pool_name> &pool) {
     return placed;
 }
 
+std::vector<pool_waiter> client::list_pool_queue(const std::optional<pool_name> &pool, int max_tasks) {
+    std::vector<pool_waiter> waiting;
+    for_each_row(m_executor->run(sql::list_pool_queue, {text(pool, "pool"), std::to_string(max_tasks)}),
+                 [&](const auto &row) {
+                     pool_waiter task;
+                     task.pool = pool_name{text_of(row[0])};
+                     task.rn = resource_name{text_of(row[1])};
+                     task.queue = queue_name{text_of(row[2])};
+                     task.priority = to_int(text_of(row[3]));
+                     task.created = to_time_point(text_of(row[4]));
+                     task.since = to_time(row[5]);
+                     task.needs = json{text_of(row[6])};
+                     if (!row[7].is_null())
+                         task.reason = text_of(row[7]);
+                     task.planned = to_time(row[8]);
+                     waiting.push_back(std::move(task));
+                 });
+    return waiting;
+}
+
 std::vector<pool_info> client::pools() {
     std::vector<pool_info> found;
     for_each_row(m_executor->run(sql::pools, {}), [&](const auto &row) {

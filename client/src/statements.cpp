@@ -87,6 +87,10 @@ const statement report_usage{"scylla_report_usage", "select scylla.report_usage(
 const statement grant_pool{"scylla_grant_pool", "select scylla.grant_pool($1, $2, $3)"};
 const statement revoke_pool{"scylla_revoke_pool", "select scylla.revoke_pool($1, $2, $3)"};
 const statement place{"scylla_place", "select rn, chosen from scylla.place($1)"};
+const statement list_pool_queue{
+    "scylla_list_pool_queue",
+    "select pool, rn, queue, priority, " MICROSECONDS("created") ", " MICROSECONDS(
+        "since") ", needs, reason, " MICROSECONDS("planned") " from scylla.list_pool_queue($1, $2)"};
 const statement pools{
     "scylla_pools", "select pool, policy, capacity, reserved, reported, " MICROSECONDS(
                         "reported_at") ", free, drained, stale, waiting, placed, owner from scylla.pool order by pool"};
@@ -375,6 +379,7 @@ const statement *const k_all[] = {&create_plan,
                                   &grant_pool,
                                   &revoke_pool,
                                   &place,
+                                  &list_pool_queue,
                                   &pools,
                                   &submit,
                                   &submit_many,

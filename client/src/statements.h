@@ -20,7 +20,7 @@ extern const statement create_trigger, drop_trigger, pause_trigger, resume_trigg
 extern const statement create_callback, resolve_callback, reject_callback, send_signal, grant_signal, revoke_signal,
     set_signal_owner;
 extern const statement create_pool, alter_pool, drop_pool, drain_pool, resume_pool, report_usage, grant_pool,
-    revoke_pool, place, pools;
+    revoke_pool, place, list_pool_queue, pools;
 extern const statement define_job, drop_job, grant_job, revoke_job, run_job, explain_job, mark_fresh, forget_freshness,
     job_dot, job_mermaid;
 extern const statement create_plan, open_plan, cancel_plan, plan_completed, set_plan_owner, wait_plan, get_plan,

@@ -228,6 +228,15 @@ TEST_F(Calls, Pools) {
     EXPECT_EQ(*shown.free, json{R"({"permits": 0})"});
     EXPECT_EQ(shown.waiting, 1);
     EXPECT_EQ(shown.placed, 1);
+    const std::vector<pool_waiter> line = c.list_pool_queue(pool, 5);
+    ASSERT_EQ(line.size(), 1);
+    EXPECT_EQ(line[0].pool, pool);
+    EXPECT_EQ(line[0].queue, queue);
+    EXPECT_EQ(line[0].needs, *options.needs);
+    EXPECT_EQ(line[0].reason, "permits short by 1 in pool " + pool.str());
+    EXPECT_TRUE(line[0].since && line[0].created <= *line[0].since);
+    EXPECT_TRUE(c.list_pool_queue(pool_name{"no such pool"}).empty());
+    thrown<invalid_argument>([&] { c.list_pool_queue(pool, 0); });
     EXPECT_FALSE(shown.reported || shown.reported_at || shown.drained || shown.stale);
     EXPECT_EQ(find(other).policy, pool_policy::backfill);
     thrown<wrong_state>([&] { c.drop_pool(pool); });

@@ -167,6 +167,9 @@ public:
     void revoke_pool(const pool_name &pool, const std::string &role, pool_privilege privilege);
     /// Places the tasks that fit, as the monitor does. @param pool none: all that the caller may place in
     std::vector<placed_task> place(const std::optional<pool_name> &pool = std::nullopt);
+    /// The first tasks in line, of those that the current user may view. @param pool none: pool by pool
+    /// @param max_tasks 1 to 100,000
+    std::vector<pool_waiter> list_pool_queue(const std::optional<pool_name> &pool = std::nullopt, int max_tasks = 100);
     /// The pools on which the current user has a privilege.
     std::vector<pool_info> pools();
     /// @}

@@ -402,6 +402,19 @@ struct pool_info {
     std::string owner;
 };
 
+/// A row of the view scylla.pool_queue: a task that waits only for pools, and one that could serve it.
+struct pool_waiter {
+    pool_name pool;
+    resource_name rn;
+    queue_name queue;
+    int priority = 0;
+    time_point created;                ///< when it was submitted
+    std::optional<time_point> since;   ///< since when it waits only for pools
+    json needs;                        ///< what it needs
+    std::optional<std::string> reason; ///< why it waits; none: its queue is paused
+    std::optional<time_point> planned; ///< when it is expected to start, if it is the head of the line
+};
+
 /// Ids as ranges: from the first to before the second.
 using id_ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
 

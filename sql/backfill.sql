@@ -16,7 +16,7 @@ create table scylla.workflow_backfill_state (
 create index workflow_backfill_state_workflow on scylla.workflow_backfill_state (workflow);
 comment on table scylla.workflow_backfill_state is 'Backfills. Read the view scylla.workflow_backfill instead.';
 comment on column scylla.workflow_backfill_state.role is 'The role that made it, or has resumed it since, as which its runs are started.';
-comment on column scylla.workflow_backfill_state.error is 'Why the server paused it; null: a user paused it, or it is not paused.';
+comment on column scylla.workflow_backfill_state.error is 'Why it was paused; null: by pause_backfill(), or it is not paused.';
 
 create table scylla.workflow_backfill_item_state (
     backfill bigint not null,

@@ -37,7 +37,7 @@ comment on column scylla.workflow_backfill.yields is 'Whether other runs of the 
 comment on column scylla.workflow_backfill.role is 'The role as which its runs are started: the one that created it or last resumed it.';
 comment on column scylla.workflow_backfill.created is 'When it was created.';
 comment on column scylla.workflow_backfill.ended is 'When the last of its runs ended; null: not yet.';
-comment on column scylla.workflow_backfill.error is 'Why it was paused: a role or a right that its runs need no longer exists; null: no error.';
+comment on column scylla.workflow_backfill.error is 'Why it was paused: a role or a right that its runs need no longer exists, or all runs of the workflow were stopped; null: a user paused it, or it is not paused.';
 
 create or replace view scylla.workflow_backfill_item with (security_barrier) as
     select i.backfill, i.number, b.workflow, i.params, coalesce(r.status, i.state) as status, r.instance, r.run, r.started, r.ended, i.error

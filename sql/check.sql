@@ -138,7 +138,7 @@ comment on function scylla._shape_problem is
 create or replace function scylla._bypassed(name text) returns text
     language c stable as 'MODULE_PATHNAME', 'scylla_bypassed';
 comment on function scylla._bypassed is
-'For scylla.check(): a trigger, rule, constraint or row security of a table that the functions write directly, and so bypass; null: none.';
+'For scylla.check(): a trigger, rule, constraint, unique index or row security of a table that the functions write directly, or that it has no WAL; null: none.';
 
 -- One look, in one snapshot.
 create or replace function scylla._check(out rn text, out problem text) returns setof record
@@ -157,7 +157,7 @@ begin
         return;
     end if;
     return query
-    select null::text, format('table %s has %s, which the functions bypass', c.relname, scylla._bypassed(c.relname))
+    select null::text, format('table %s has %s, which it cannot have', c.relname, scylla._bypassed(c.relname))
     from pg_class c where c.relnamespace = 'scylla'::regnamespace and c.relkind = 'r' and scylla._bypassed(c.relname) is not null;
     return query
     with place as (
@@ -281,6 +281,9 @@ begin
           group by r.pool, e.key) h
     join scylla.resource_pool p on p.id = h.pool
     where h.held > coalesce((p.capacity ->> h.resource)::numeric, 0) and h.version >= p.version
+    union all
+    select distinct null, 'there are changes of pool ' || c.pool || ', which does not exist'
+    from scylla.pool_change c where c.pool not in (select id from scylla.resource_pool)
     union all
     select null, 'the condition on signal ' || c.name || ' with id ' || c.id || ' waits, and has ended'
     from scylla.signal_condition c join scylla.task_condition_end e using (id)
@@ -520,14 +523,17 @@ begin
     select null, format('the chunk of task %s belongs to a run with id %s, which does not exist', c.task, c.plan)
     from scylla.job_chunk c where c.plan not in (select plan from scylla.job_run)
     union all
-    -- Two definitions at the same time can do that.
-    select null, format('job "%s" needs itself', e.job)
-    from (with recursive edge (job, needed) as (
-              select d.name, n ->> 'job' from scylla.job_definition d, lateral jsonb_array_elements(d.needs) n
-          ), path (job, needed) as (
-              select * from edge union select p.job, e.needed from path p join edge e on e.job = p.needed
-          )
-          select job from path where job = needed) e
+    -- Two definitions at the same time can do that. Arrays, because the server makes room for all rows that it expects of a union:
+    -- 100 of a function, but 10 of an array, to the power of the joins.
+    select null, format('job "%s" needs itself', d.name)
+    from scylla.job_definition d
+    where exists (
+        with recursive needed (job) as (
+            select unnest(array(select n ->> 'job' from jsonb_array_elements(d.needs) n))
+            union
+            select unnest(array(select n ->> 'job' from jsonb_array_elements(o.needs) n))
+            from needed join scylla.job_definition o on o.name = needed.job)
+        select from needed where needed.job = d.name)
     union all
     select null, format('plan "%s" is a run of job "%s", but was not made by it', p.name, r.name)
     from scylla.job_run r join scylla.task_plan p on p.id = r.plan where p.maker is distinct from 'j'

@@ -37,22 +37,27 @@ create or replace view scylla.job_plan with (security_barrier) as
                 else 'completed' end as status,
            (select count(*) from scylla.job_chunk c where c.plan = r.plan) as tasks, p.finished,
            (select o.name from scylla.task_plan o where o.id = r.rerun_of) as rerun_of,
-           array(select distinct o.name
-                 from scylla.job_chunk c
-                 join scylla.task_waiting w on w.id = c.task
-                 join scylla.task_gate g on g.task = c.task
-                 join scylla.job_chunk e on e.task = g.provider and e.plan <> r.plan
-                 join scylla.task_plan o on o.id = e.plan
-                 where c.plan = r.plan and not exists (select from scylla.task_outcome t where t.id = e.task) order by 1) as waits_for,
+           l.waits_for,
            array(select distinct e ->> 'code_version'
                  from scylla.job_chunk c
                  join scylla.task_spec s on s.id = c.task
                  join scylla.task t on t.rn = s.rn
                  cross join lateral jsonb_array_elements(t.history) e
                  where c.plan = r.plan and e ? 'code_version' order by 1) as code_versions,
-           r.plan as seq
+           r.plan as seq,
+           coalesce(p.finished is null and l.waits_for <> '{}'
+                    and statement_timestamp() - r.created > (select scylla._duration(d.settings ->> 'max_wait') from scylla.job_definition d
+                                                         where d.id = r.job), false) as overdue
     from scylla.job_run r
     left join scylla.task_plan p on p.id = r.plan
+    cross join lateral (
+        select array(select distinct o.name
+                     from scylla.job_chunk c
+                     join scylla.task_waiting w on w.id = c.task
+                     join scylla.task_gate g on g.task = c.task
+                     join scylla.job_chunk e on e.task = g.provider and e.plan <> r.plan
+                     join scylla.task_plan o on o.id = e.plan
+                     where c.plan = r.plan and not exists (select from scylla.task_outcome t where t.id = e.task) order by 1) as waits_for) l
     where (select scylla._may_view(o.owner, null, null) from scylla.task_plan o where o.id = r.plan)
     order by r.plan desc; -- as in plan.sql
 comment on view scylla.job_plan is 'Runs of jobs: the plans that run_job() has made, of the current user and the roles it is a member of.';
@@ -72,3 +77,5 @@ comment on column scylla.job_plan.waits_for is
 comment on column scylla.job_plan.code_versions is
 'What scylla.code_version was in the sessions that leased its tasks, of those that the reader may view. The history of each task has its own.';
 comment on column scylla.job_plan.seq is 'As in scylla.plan.';
+comment on column scylla.job_plan.overdue is
+'True: it has waited for older plans (waits_for) for longer than max_wait of its job.';

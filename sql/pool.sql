@@ -26,6 +26,18 @@ comment on column scylla.resource_pool.users is 'Roles with the privilege use; n
 comment on column scylla.resource_pool.reporters is 'Roles with the privilege report; null: none.';
 comment on column scylla.resource_pool.admins is 'Roles with the privilege admin, which includes the others; null: none.';
 
+-- One row per change of the settings, written with it and never changed.
+create table scylla.pool_change (
+    id bigint not null default nextval('scylla.task_id_seq'),
+    pool bigint not null,
+    changed timestamptz not null default clock_timestamp(),
+    author name not null,
+    settings jsonb not null,
+    constraint pool_change_pkey primary key (id)
+) using heap with (vacuum_truncate = off);
+create index pool_change_pool on scylla.pool_change (pool, id);
+comment on table scylla.pool_change is 'What the settings of pools were, the last 1,000 of each. Read the view scylla.pool_history instead.';
+
 -- Rows are only inserted, so that no reporter waits for another. The latest report counts; the next one removes the others.
 create table scylla.pool_report (
     id bigint not null default nextval('scylla.task_id_seq'),
@@ -85,6 +97,7 @@ create table scylla.pool_head (
 comment on table scylla.pool_head is 'How many tasks have been placed before the head of a line.';
 
 select pg_catalog.pg_extension_config_dump('scylla.resource_pool', '');
+select pg_catalog.pg_extension_config_dump('scylla.pool_change', '');
 select pg_catalog.pg_extension_config_dump('scylla.pool_report', '');
 select pg_catalog.pg_extension_config_dump('scylla.pool_line', '');
 select pg_catalog.pg_extension_config_dump('scylla.task_reservation', '');

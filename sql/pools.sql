@@ -50,6 +50,20 @@ comment on column scylla.pool.users is 'Roles with the privilege use.';
 comment on column scylla.pool.reporters is 'Roles with the privilege report.';
 comment on column scylla.pool.admins is 'Roles with the privilege admin.';
 
+create or replace view scylla.pool_history with (security_barrier) as
+    select p.name as pool, c.changed, c.author::text as author, c.settings,
+           lag(c.settings) over (partition by c.pool order by c.id) as previous
+    from scylla.pool_change c
+    join scylla.resource_pool p on p.id = c.pool
+    where scylla._may_view(p.owner, p.users || p.reporters, p.admins);
+comment on view scylla.pool_history is
+    'Who has created, changed, drained and resumed the pools on which the current user has a privilege: the last 1,000 changes of each.';
+comment on column scylla.pool_history.pool is 'The pool.';
+comment on column scylla.pool_history.changed is 'When it was changed.';
+comment on column scylla.pool_history.author is 'The role that did so.';
+comment on column scylla.pool_history.settings is 'Its settings since then: capacity, policy, max_bypass, metrics_max_age, drained.';
+comment on column scylla.pool_history.previous is 'Those before; null: it was created, or earlier changes are no longer kept.';
+
 create or replace view scylla.stat_pool with (security_barrier) as
     select p.pool, c.key as resource, c.value::float8 as capacity, (p.reserved ->> c.key)::float8 as reserved,
            (p.free ->> c.key)::float8 as free, p.waiting, p.placed, not (p.drained or p.stale) as open

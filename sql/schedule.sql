@@ -1,4 +1,4 @@
--- Schedules of recurring tasks and their last results. Written by src/store/schedule_rows.cpp only.
+-- Schedules of recurring tasks and their last results. Written by the statements in src/store/schedule only.
 
 create table scylla.schedule (
     name text not null,

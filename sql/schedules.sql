@@ -2,7 +2,7 @@
 
 create or replace view scylla.schedules with (security_barrier) as
     select s.name, s.owner, s.cron, s.timezone, s.task ->> 'queue' as queue, s.task -> 'spec' as spec,
-           case when s.task ? 'job' then s.task -> 'options' when s.task ? 'workflow' and not s.task ? 'queue' then null when jsonb_typeof(s.task) = 'object' then s.task - 'queue' - 'spec' end as options, s.overlap, s.catch_up, s.grace, s.max_catch_up, s.jitter, s.starts, s.ends,
+           case when s.task ? 'job' then s.task -> 'options' when s.task ? 'workflow' and not s.task ? 'queue' then null when jsonb_typeof(s.task) = 'object' then s.task - 'queue' - 'spec' end as options, s.overlap, s.catch_up, s.grace, nullif(s.max_catch_up, 0) as max_catch_up, s.jitter, s.starts, s.ends,
            s.planned_key,
            s.home = (select c.system_identifier || '/' || d.oid from pg_catalog.pg_control_system() c, pg_catalog.pg_database d
                      where d.datname = current_database()) as armed,
@@ -27,7 +27,7 @@ comment on column scylla.schedules.options is 'Further arguments of submit, or t
 comment on column scylla.schedules.overlap is 'While its previous task is live: allow, skip, or replace (cancel) it.';
 comment on column scylla.schedules.catch_up is 'Which missed planned times are submitted: none, latest or all.';
 comment on column scylla.schedules.grace is 'How late a task may be submitted; null: no bound.';
-comment on column scylla.schedules.max_catch_up is 'The maximum number of planned times that catch_up all submits.';
+comment on column scylla.schedules.max_catch_up is 'The maximum number of planned times that catch_up all submits; null: no bound.';
 comment on column scylla.schedules.jitter is 'Tasks are delayed by up to this.';
 comment on column scylla.schedules.starts is 'Planned times are not before this.';
 comment on column scylla.schedules.ends is 'Planned times are before this.';

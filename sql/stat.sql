@@ -105,14 +105,14 @@ comment on column scylla.stat_waiting.checks is 'Checks that this queue has not 
 
 create or replace view scylla._stat_trigger as
     select t.name as trigger, t.paused, t.fired, t.skipped, coalesce(a.waiting, 0) as waiting, coalesce(f.failing, 0) as failing,
-           t.last_fired, t.failed, t.owner
+           t.last_fired, t.failed, t.owner, t.missed
     from scylla.signal_trigger t
     left join (select trigger, count(distinct seq) as waiting from scylla.signal_arrival group by trigger) a on a.trigger = t.id
     left join (select trigger, count(*) as failing from scylla.signal_trigger_failure group by trigger) f on f.trigger = t.id;
 comment on view scylla._stat_trigger is 'The rows of scylla.stat_trigger, with who may see them.';
 
 create or replace view scylla.stat_trigger with (security_barrier) as
-    select trigger, owner::text as owner, paused, fired, skipped, waiting, failing, last_fired, failed
+    select trigger, owner::text as owner, paused, fired, skipped, waiting, failing, last_fired, failed, missed
     from scylla._stat_trigger
     where scylla._may_watch(owner, null, null);
 comment on view scylla.stat_trigger is
@@ -125,6 +125,7 @@ comment on column scylla.stat_trigger.fired is 'How often its action has been ca
 comment on column scylla.stat_trigger.skipped is 'How often its condition was not true.';
 comment on column scylla.stat_trigger.waiting is 'Signals that wait for their partners.';
 comment on column scylla.stat_trigger.failing is 'Sets for which its action has failed and is retried.';
+comment on column scylla.stat_trigger.missed is 'How many sets were older than its grace.';
 comment on column scylla.stat_trigger.last_fired is 'When its action was last carried out.';
 comment on column scylla.stat_trigger.failed is 'When its action last failed, or a signal was denied to it; null: never.';
 
@@ -211,12 +212,18 @@ create or replace function scylla._stat_monitor(
     language c volatile parallel restricted rows 1 as 'MODULE_PATHNAME', 'scylla_stat_monitor';
 comment on function scylla._stat_monitor is 'The counters that scylla.stat_monitor shows.';
 
+create or replace function scylla._failing_duties(out failing text[], out failing_since timestamptz)
+    returns setof record
+    language c volatile parallel restricted rows 1 as 'MODULE_PATHNAME', 'scylla_failing_duties';
+comment on function scylla._failing_duties is 'What the monitor of this database cannot do, for scylla.stat_monitor; no row: it can do all.';
+
 create or replace view scylla.stat_monitor as
     select (select a.pid from pg_catalog.pg_stat_activity a
             where a.backend_type = 'scylla monitor' and a.datname = pg_catalog.current_database() limit 1) as pid, m.*,
            (select count(*)::integer from pg_catalog.pg_stat_activity a
-            where a.backend_type = 'scylla worker' and a.datname = pg_catalog.current_database()) as server_workers
-    from scylla._stat_monitor() m;
+            where a.backend_type = 'scylla worker' and a.datname = pg_catalog.current_database()) as server_workers,
+           f.failing, f.failing_since
+    from scylla._stat_monitor() m left join scylla._failing_duties() f on true;
 comment on view scylla.stat_monitor is
 'What the monitor of this database has done since stats_reset; no row before its first round.';
 comment on column scylla.stat_monitor.pid is 'Its process; null: none is running now.';
@@ -227,34 +234,92 @@ comment on column scylla.stat_monitor.opened is 'Delayed tasks that it made read
 comment on column scylla.stat_monitor.expired is 'Leases that it expired.';
 comment on column scylla.stat_monitor.purged is 'Old tasks that it removed.';
 comment on column scylla.stat_monitor.last_round is 'When it last looked for work.';
-comment on column scylla.stat_monitor.errors is 'Errors that ended a monitor; a new monitor starts after 5 s.';
+comment on column scylla.stat_monitor.errors is 'Errors in its work. One ends a turn of a duty, which is tried again after 1 s, 2 s and so on up to 30 s; the other duties go on.';
 comment on column scylla.stat_monitor.last_error is 'Message of the last error.';
 comment on column scylla.stat_monitor.last_error_time is 'When it happened.';
 comment on column scylla.stat_monitor.stats_reset is 'When counting began.';
 comment on column scylla.stat_monitor.server_workers is
     'How many processes that call handlers run in this database now; scylla.stat_server_worker has a row for each.';
+comment on column scylla.stat_monitor.failing is 'Duties whose last turn ended with an error; null: none.';
+comment on column scylla.stat_monitor.failing_since is 'Since when there are such duties; null: there are none.';
 
 create or replace function scylla._server_workers(
-        out pid integer, out role text, out state text, out task bigint, out since timestamptz)
+        out pid integer, out database text, out role text, out state text, out queue text, out task text, out job text,
+        out schedule text, out since timestamptz, out queue_id integer)
     returns setof record
     language c volatile parallel restricted rows 2 as 'MODULE_PATHNAME', 'scylla_server_workers';
-comment on function scylla._server_workers is 'The server workers of this database in shared memory.';
+comment on function scylla._server_workers is 'The server workers of all databases in shared memory. queue_id: of a queue of this one.';
 
 create or replace view scylla.stat_server_worker with (security_barrier) as
-    select w.pid, w.role, w.state, q.name as queue, s.rn as task, w.since
+    select w.pid, w.database, w.role, w.state, w.queue, w.task, w.job, w.schedule, w.since
     from scylla._server_workers() w
-    left join scylla.task_spec s on s.id = w.task
-    left join scylla.queue q on q.id = s.queue
+    left join scylla.queue q on q.id = w.queue_id
     where scylla._may_watch(coalesce(q.owner, w.role::name, ''), q.viewers, q.admins);
 comment on view scylla.stat_server_worker is
-'The processes that call the handlers of this database''s queues: those that the current user may view (members of pg_monitor: all).';
+'The processes of all databases that call the handlers of queues, and what they call: those of roles that the current user is a member of,
+and those that run a task of a queue of this database that it may view (members of pg_monitor: all).';
 comment on column scylla.stat_server_worker.pid is 'The process; null: it is starting.';
-comment on column scylla.stat_server_worker.role is 'The role that it is connected as: the owner of its queues.';
+comment on column scylla.stat_server_worker.database is 'Its database.';
+comment on column scylla.stat_server_worker.role is
+    'The role that it is connected as: the owner of its queues; null: it is the engine of workflows.';
 comment on column scylla.stat_server_worker.state is
-    'starting; running: it is calling a handler; looking: for a task; idle: it has found none; stopping: it was asked to exit.';
+    'starting; running: it is calling a handler, or select_work of a job; looking: for a task; idle: it has found none; stopping: it was asked to exit.';
 comment on column scylla.stat_server_worker.queue is 'The queue of the task that it runs.';
 comment on column scylla.stat_server_worker.task is 'The name of that task.';
+comment on column scylla.stat_server_worker.job is 'The job whose schedule it runs.';
+comment on column scylla.stat_server_worker.schedule is 'The name of that schedule.';
 comment on column scylla.stat_server_worker.since is 'When it began what it is doing.';
+
+create or replace function scylla._databases(
+        out database text, out has_monitor boolean, out next_due timestamptz, out waits_since timestamptz, out visits bigint, out micros bigint)
+    returns setof record
+    language c volatile parallel restricted rows 10 as 'MODULE_PATHNAME', 'scylla_databases';
+comment on function scylla._databases is 'The databases of this server that have the extension, as the launcher knows them.';
+
+create or replace view scylla.stat_database as
+    select d.database, d.has_monitor, d.next_due, d.waits_since, d.visits, d.micros * interval '1 microsecond' as time_used
+    from scylla._databases() d;
+comment on view scylla.stat_database is
+'The databases of this server in which a monitor has found the extension, since the server started. For members of pg_monitor.';
+comment on column scylla.stat_database.database is 'Its name.';
+comment on column scylla.stat_database.has_monitor is 'Whether a monitor runs there, or is being started or stopped. A database in which nothing is due needs none.';
+comment on column scylla.stat_database.next_due is
+    'When something is to be done there next, as far as commits and monitors have told; null: nothing is known; 2000-01-01: now.';
+comment on column scylla.stat_database.waits_since is 'Since when something has been due without a monitor; null: it does not wait.';
+comment on column scylla.stat_database.visits is 'How many monitors it has had.';
+comment on column scylla.stat_database.time_used is 'How long those that have exited had run.';
+
+create or replace view scylla._stat_clock as
+    select a.what, count(*) as ahead, max(a.at) as latest, a.owner, a.viewers, a.admins
+    from (select 'leases' as what, l.updated as at, q.owner, q.viewers, q.admins
+          from scylla.task_lease l join scylla.queue q on q.id = l.queue
+          where l.updated > clock_timestamp() + interval '2 min'
+          union all
+          select 'tasks', w.updated, q.owner, q.viewers, q.admins
+          from (select queue, updated from scylla.task_waiting where due is not null order by due desc limit 10000) w
+          join scylla.queue q on q.id = w.queue
+          where w.updated > clock_timestamp() + interval '2 min'
+          union all
+          select 'schedules', greatest(s.handled, s.retry_at), s.owner, null, null
+          from scylla.schedule s
+          where greatest(s.handled, s.retry_at) > clock_timestamp() + interval '2 min'
+            and s.home = (select c.system_identifier || '/' || d.oid from pg_catalog.pg_control_system() c, pg_catalog.pg_database d
+                          where d.datname = current_database())) a
+    group by a.what, a.owner, a.viewers, a.admins;
+comment on view scylla._stat_clock is 'The rows of scylla.stat_clock, with who may see them.';
+
+create or replace view scylla.stat_clock with (security_barrier) as
+    select k.what, coalesce(sum(a.ahead), 0)::bigint as ahead, max(a.latest) as latest
+    from (values ('leases'), ('schedules'), ('tasks')) k (what)
+    left join scylla._stat_clock a on a.what = k.what and scylla._may_watch(a.owner, a.viewers, a.admins)
+    group by k.what;
+comment on view scylla.stat_clock is
+'What was changed at a time that is more than two minutes ahead: the clock was ahead then, and has been set right. The monitor sets
+leases and schedules right; tasks that wait for a time have to be looked at. Of queues and schedules that the current user may see
+(members of pg_monitor: all).';
+comment on column scylla.stat_clock.what is 'leases; schedules: time triggers of workflows, too; tasks: those that wait for a time, of the 10,000 that wait for the latest ones.';
+comment on column scylla.stat_clock.ahead is 'How many there are.';
+comment on column scylla.stat_clock.latest is 'The latest of the times at which they were changed; null: there are none.';
 
 create or replace function scylla.stat_reset(queue text = null) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_stat_reset';

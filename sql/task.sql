@@ -110,7 +110,7 @@ comment on column scylla.task.created is 'When it was submitted, by the server''
 comment on column scylla.task.updated is 'When it last changed.';
 comment on column scylla.task.owner is 'The worker that runs it, or that held it when it ended.';
 comment on column scylla.task.deadline is 'While it runs: when its lease expires unless a heartbeat extends it.';
-comment on column scylla.task.errors is 'Array of {"code", "args", "description"}, oldest first.';
+comment on column scylla.task.errors is 'Array of {"code", "args", "message"}, oldest first.';
 comment on column scylla.task.history is
 'Array of {"_typ": TaskAssignment|TaskTimeout|TaskYield|TaskRetry|TaskDefer, "worker", "attempt", "progress", "time"}, oldest first. A long
 history keeps its first and its latest entries, with {"_typ": "HistoryElided", "count"} in between.';
@@ -120,7 +120,7 @@ comment on column scylla.task.args is
     'What its gates gave: for each element of depends_on, then of wait_for, the result of the task or the value of the callback '
     'or signal. An element is null if the gate is closed, was opened by a failure, or gave nothing.';
 comment on column scylla.task.attempt is 'How often it has been leased: the fencing token of the current lease.';
-comment on column scylla.task.failures is 'How often it failed or its lease expired.';
+comment on column scylla.task.failures is 'How often it failed or its lease expired since the last answer "not yet".';
 comment on column scylla.task.max_attempts is 'Number of failures that abort it; null: no bound.';
 comment on column scylla.task.not_before is 'While it waits: when it becomes ready. Otherwise as submitted.';
 comment on column scylla.task.plan is 'The plan of the task.';

@@ -15,6 +15,8 @@ create table scylla.signal_trigger (
     action jsonb not null,
     condition jsonpath,
     last_error text,
+    grace interval,
+    missed bigint not null default 0,
     constraint signal_trigger_pkey primary key (id)
     -- Space for new versions on the same page: counting changes no indexed column.
 ) using heap with (fillfactor = 50, vacuum_truncate = off);
@@ -23,6 +25,8 @@ create index signal_trigger_workflow on scylla.signal_trigger ((action ->> 'work
 comment on table scylla.signal_trigger is 'Triggers. Read the view scylla.trigger instead.';
 comment on column scylla.signal_trigger.fired is 'How often its action has been carried out.';
 comment on column scylla.signal_trigger.skipped is 'How often its condition was not true.';
+comment on column scylla.signal_trigger.missed is 'How many sets were older than grace.';
+comment on column scylla.signal_trigger.grace is 'How old the last signal of a set may be; null: no bound.';
 comment on column scylla.signal_trigger.inputs is 'How many signals join.';
 comment on column scylla.signal_trigger.owner is 'The role that created it, as which its action is carried out.';
 comment on column scylla.signal_trigger.action is 'The task for submit_many; an array: the tasks of a plan; with workflow: the run to start; with trigger too: a signal trigger of the workflow.';
@@ -42,9 +46,11 @@ comment on column scylla.signal_trigger_input.joined_by is 'The parameters whose
 -- The sender of a signal writes one row, however many triggers there are.
 create table scylla.signal_unseen (
     seq bigint not null,
-    constraint signal_unseen_pkey primary key (seq)
+    line int not null,
+    constraint signal_unseen_pkey primary key (line, seq)
 ) using heap with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, vacuum_truncate = off);
 comment on table scylla.signal_unseen is 'Signals with a name that a trigger uses, until triggers have seen them.';
+comment on column scylla.signal_unseen.line is 'A hash of the name: names take turns.';
 
 create table scylla.signal_arrival (
     trigger bigint not null,

@@ -7,7 +7,8 @@ create or replace view scylla.trigger with (security_barrier) as
                 else jsonb_build_object('submit', t.action) end as action, t.condition, t.created,
            (select count(distinct a.seq) from scylla.signal_arrival a where a.trigger = t.id) as waiting,
            (select count(*) from scylla.signal_trigger_failure f where f.trigger = t.id) as failing,
-           t.fired, t.skipped, t.last_fired, t.last_error, t.failed
+           t.fired, t.skipped, t.last_fired, t.last_error, t.failed,
+           t.grace, t.missed
     from scylla.signal_trigger t
     where scylla._may_view(t.owner, null, null);
 comment on view scylla.trigger is 'Triggers of the current user and the roles it is a member of.';
@@ -25,6 +26,8 @@ comment on column scylla.trigger.skipped is 'How often its condition was not tru
 comment on column scylla.trigger.last_fired is 'When its action was last carried out.';
 comment on column scylla.trigger.last_error is 'Why its action has failed last.';
 comment on column scylla.trigger.failed is 'When that was.';
+comment on column scylla.trigger.grace is 'How long after the last signal of a set its action may be carried out; null: no bound.';
+comment on column scylla.trigger.missed is 'How many sets were older than that, so that its action was not carried out.';
 
 create or replace view scylla.trigger_signal with (security_barrier) as
     select t.name as trigger, a.input, s.name as signal, s.id as seq, s.sent, s.params, a.join_key

@@ -1,7 +1,7 @@
 -- What roles see of actions on runs of workflows. Columns are only ever appended.
 
 create or replace view scylla.workflow_action with (security_barrier) as
-    select a.id, r.workflow, r.instance, r.run, a.step, i.numbers as iterations, a.attempt, a.kind as action, a.role::text as role,
+    select a.id, r.workflow, r.instance, a.run, a.step, i.numbers as iterations, a.attempt, a.kind as action, a.role::text as role,
            a.created, a.done, a.outcome
     from scylla.workflow_action_state a
     join scylla.workflow_run_state r on r.id = a.root
@@ -12,7 +12,7 @@ comment on view scylla.workflow_action is 'Who has requested which action on run
 comment on column scylla.workflow_action.id is 'What the call has returned.';
 comment on column scylla.workflow_action.workflow is 'The id of the workflow.';
 comment on column scylla.workflow_action.instance is 'The number of the instance.';
-comment on column scylla.workflow_action.run is 'The number of the run.';
+comment on column scylla.workflow_action.run is 'The number of the run that the action is on; a restart of a run that had ended is on that one.';
 comment on column scylla.workflow_action.step is 'The id of the step; null: the action is on the run.';
 comment on column scylla.workflow_action.iterations is 'As in scylla.workflow_step.';
 comment on column scylla.workflow_action.attempt is 'The attempt that the step was at.';

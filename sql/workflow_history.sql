@@ -19,7 +19,8 @@ create or replace view scylla.workflow_rollup with (security_barrier) as
             join scylla.workflow_head ch on ch.id = c.workflow and ch.created <= c.created
              and scylla._may_view(ch.owner, ch.viewers || ch.runners, ch.admins)
         ), step as (
-            select run.workflow, run.run, run.instance, m.value ->> 'id' as id, coalesce(s.status, 'NOT_CREATED') as status, s.attempt, s.rollup, s.created
+            select run.workflow, run.run, run.instance, m.value ->> 'id' as id, coalesce(s.status, 'NOT_CREATED') as status, s.attempt,
+                   case when s.status <> 'NOT_CREATED' then s.rollup end as rollup, s.created
             from run
             join scylla.workflow_text v on v.workflow = run.workflow and v.version = run.version
             cross join lateral jsonb_array_elements(v.definition -> 'steps') e (step)
@@ -108,8 +109,7 @@ create or replace view scylla.workflow_timeline with (security_barrier) as
                     where m.at is not null
                     union all
                     -- actions that users have requested on them
-                    select coalesce((select max(p.run) from scylla.workflow_run_past p where p.root = r.id and a.created < p.ended and p.created <= a.created), r.run),
-                           a.step, i.numbers, a.attempt, a.created, 'ACTION', 'INFO', a.kind || ' by ' || a.role || coalesce(': ' || a.outcome, ''), 4
+                    select a.run, a.step, i.numbers, a.attempt, a.created, 'ACTION', 'INFO', a.kind || ' by ' || a.role || coalesce(': ' || a.outcome, ''), 4
                     from scylla.workflow_action_state a
                     left join scylla.workflow_iteration i on i.id = a.scope
                     where a.root = r.id

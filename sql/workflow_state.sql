@@ -32,6 +32,7 @@ create table scylla.workflow_run_state (
     params jsonb not null,
     restart jsonb,
     error jsonb,
+    step_params jsonb,
     constraint workflow_run_state_pkey primary key (id),
     constraint workflow_run_state_name unique (workflow, instance)
 ) using heap with (fillfactor = 80, vacuum_truncate = off);
@@ -60,6 +61,7 @@ comment on column scylla.workflow_run_state.owner is 'That of the workflow: the 
 comment on column scylla.workflow_run_state.permits is
     'The pool that the leaf steps of the run need a permit of, with those of all runs that wait for each other; null: none.';
 comment on column scylla.workflow_run_state.request is 'The parameters as they were given to start_workflow().';
+comment on column scylla.workflow_run_state.step_params is 'The parameters of steps, by step, as they were given to start_workflow(); null: none.';
 comment on column scylla.workflow_run_state.params is 'The values of its parameters.';
 comment on column scylla.workflow_run_state.restart is
     'What was asked for: an object with policy, step, step_params, skip_steps and below; null: it is the first run.';
@@ -104,6 +106,7 @@ create table scylla.workflow_iteration (
     created timestamptz not null,
     ended timestamptz,
     past boolean not null default false,
+    aside boolean not null default false,
     status text collate "C" not null,
     step text collate "C" not null,
     numbers bigint[] not null,
@@ -116,6 +119,7 @@ comment on table scylla.workflow_iteration is 'Iterations of foreach and while s
 comment on column scylla.workflow_iteration.root is 'The instance.';
 comment on column scylla.workflow_iteration.parent is 'The scope of the loop: the run, or an iteration of a loop around it.';
 comment on column scylla.workflow_iteration.past is 'Its loop, or one around it, has begun again since.';
+comment on column scylla.workflow_iteration.aside is 'Its loop, or one around it, is to run again, and may go on with it then; until it does, the iteration is not shown.';
 comment on column scylla.workflow_iteration.numbers is 'Its number, and before it those of the iterations around it.';
 comment on column scylla.workflow_iteration.params is 'What it adds to the parameters around it.';
 
@@ -144,7 +148,7 @@ create table scylla.workflow_step_state (
     constraint workflow_step_state_pkey primary key (scope, step)
 ) using heap with (fillfactor = 50, vacuum_truncate = off);
 create index workflow_step_state_task on scylla.workflow_step_state (task) where task is not null;
-create index workflow_step_state_due on scylla.workflow_step_state (due) where due is not null;
+create index workflow_step_state_due on scylla.workflow_step_state (due, root) where due is not null;
 create index workflow_step_state_signals on scylla.workflow_step_state using gin (signals jsonb_path_ops) with (fastupdate = off)
     where signals is not null;
 comment on table scylla.workflow_step_state is 'The last attempts of the steps of runs. Read the view scylla.workflow_step instead.';
@@ -153,7 +157,7 @@ comment on column scylla.workflow_step_state.root is 'The instance.';
 comment on column scylla.workflow_step_state.attempt is 'Of all runs of the instance. Of a step that is NOT_CREATED again: the last one.';
 comment on column scylla.workflow_step_state.run is 'In which the attempt was made.';
 comment on column scylla.workflow_step_state.task is 'The id of its task; null: it has none.';
-comment on column scylla.workflow_step_state.due is 'When the engine is to look at it; null: when something happens.';
+comment on column scylla.workflow_step_state.due is 'When the engine is to look at it; null: when something happens; in 1970: when the run has its next turn.';
 comment on column scylla.workflow_step_state.params is 'The values of its parameters; null: not evaluated yet.';
 comment on column scylla.workflow_step_state.edges is 'Whether each successor is to follow; null: not complete yet.';
 comment on column scylla.workflow_step_state.loop is 'What a loop or a subworkflow keeps, or what the worker of another step has put out; null: nothing.';
@@ -204,16 +208,26 @@ create table scylla.workflow_agenda (
     task bigint,
     scope bigint,
     action bigint,
+    line int not null default 0,
     attempt int,
+    slow boolean not null default false,
     kind text collate "C" not null,
     step text collate "C",
     data jsonb,
-    constraint workflow_agenda_pkey primary key (id)
+    due timestamptz,
+    tries int,
+    constraint workflow_agenda_pkey primary key (slow, line, id)
 ) using heap with (vacuum_truncate = off);
+create index workflow_agenda_due on scylla.workflow_agenda (due) where due is not null;
+create index workflow_agenda_put_back on scylla.workflow_agenda (root) where due is not null;
 comment on table scylla.workflow_agenda is 'What has happened to runs and what the engine has not acted on yet.';
 comment on column scylla.workflow_agenda.root is 'The instance, or the plan of one of its runs.';
+comment on column scylla.workflow_agenda.line is 'A hash of the role that owns the run: owners take turns.';
+comment on column scylla.workflow_agenda.slow is 'It may take so long that others must not wait for it.';
 comment on column scylla.workflow_agenda.noted is 'When it happened.';
-comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), backfill (the run has ended, and its backfill is to go on), restart (an iteration is to run again), signals (of a step are to be sent), signals_sent, wait (a step is to wait for signals), matched (a signal has come that a step waits for), signals_refused, output (a worker has put out something), refused and failed (a task could not be submitted), stop, kill, skip, bypass, restart_step, resume, released (steps that are PAUSED are to go on), unpaused (what the pause of the workflow has held back is).';
+comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), backfill (the run has ended, and its backfill is to go on), restart (an iteration is to run again), signals (of a step are to be sent), signals_sent, wait (a step is to wait for signals), matched (a signal has come that a step waits for), signals_refused, rest (its last turn has left something), output (a worker has put out something), refused and failed (a task could not be submitted), stop, kill, skip, bypass, restart_step, resume, timeout (that came before but could not end everything), halt (a step has failed that fails all, and what runs is to be stopped), give_up (a loop is to fail, and what runs inside is to be stopped), released (steps that are PAUSED are to go on), unpaused (what the pause of the workflow has held back is).';
+comment on column scylla.workflow_agenda.due is 'It was put back, because another transaction held something that it needs: when it is looked at again, at the latest; null: at once.';
+comment on column scylla.workflow_agenda.tries is 'How often it was put back.';
 comment on column scylla.workflow_agenda.action is 'The row of workflow_action_state; null: no user has requested it.';
 
 select pg_catalog.pg_extension_config_dump('scylla.workflow_agenda_seq', '');

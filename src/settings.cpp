@@ -11,6 +11,7 @@ namespace scylla::settings {
 constinit bool monitor = true;
 constinit int monitor_interval = 1000;
 constinit int default_timeout = 10'000;
+constinit int check_timeout = 0;
 constinit int default_max_attempts = 25;
 constinit int max_workflow_steps = 300;
 constinit int max_workflow_nesting = 10;
@@ -38,10 +39,13 @@ constinit int retention = 7 * 86'400;
 constinit bool auto_create_queues = true;
 constinit int max_value_size = 64 * 1024;
 constinit int max_result_size = 256 * 1024;
+constinit int max_metrics_queues = 500;
 constinit int max_queues = 1024;
 constinit int max_rate_keys = 16'384;
 constinit int max_monitors = 4;
 constinit int max_server_workers = 2;
+constinit int handler_timeout = 60'000;
+constinit int max_handler_timeout = 86'400;
 constinit char *code_version = nullptr;
 constinit int schedules = static_cast<int>(Schedules::automatic);
 
@@ -156,6 +160,14 @@ void define_processes() {
                             "Each takes one of max_worker_processes while there is work. 0: handlers run only by "
                             "scylla.work().",
                             &max_server_workers, 2, 0, shmem::k_max_workers, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.handler_timeout",
+                            "Longest duration of a call of a handler when neither the task nor its queue has a "
+                            "run_timeout.",
+                            "The function select_work of a job gets no more on a schedule.", &handler_timeout, 60'000,
+                            1, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable(
+        "scylla.max_handler_timeout", "Longest duration of a call of a handler, whatever run_timeout says.", nullptr,
+        &max_handler_timeout, 86'400, 1, k_max_seconds, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
 }
 
 void define_tasks() {
@@ -174,6 +186,9 @@ void define_tasks() {
 }
 
 void define_retentions() {
+    DefineCustomIntVariable("scylla.check_timeout",
+                            "How long a task waits for a check, unless it says so; 0: no limit.", nullptr,
+                            &check_timeout, 0, 0, 365 * 86'400, PGC_SUSET, GUC_UNIT_S, nullptr, nullptr, nullptr);
     DefineCustomIntVariable("scylla.retention",
                             "How long finished tasks are kept, unless their queue sets its own value.", nullptr,
                             &retention, 7 * 86'400, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
@@ -193,6 +208,9 @@ void define_sizes() {
                             "A lease then returns fewer tasks than requested, and scylla.list_tasks() raises an error.",
                             &max_result_size, 256 * 1024, 1, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB, nullptr, nullptr,
                             nullptr);
+    DefineCustomIntVariable("scylla.max_metrics_queues", "Maximum number of queues that scylla.metrics() shows.",
+                            "With more queues it shows the busiest, and counts the others.", &max_metrics_queues, 500,
+                            0, 1'000'000, PGC_USERSET, 0, nullptr, nullptr, nullptr);
 }
 
 // Shared memory is sized when it is created. Without preloading these settings have no effect, but may be in the

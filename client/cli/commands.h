@@ -247,6 +247,7 @@ struct create_trigger_options {
     std::string signals;
     std::string action;
     maybe_text condition;
+    maybe_text grace;
 };
 int create_trigger(const context &, const create_trigger_options &);
 int drop_trigger(const context &, const std::string &name);
@@ -286,6 +287,7 @@ struct pool_queue_options {
     maybe_text limit;
 };
 int show_pool_queue(const context &, const pool_queue_options &);
+int show_pool_history(const context &, const maybe_text &pool);
 int show_pool_reservations(const context &, const maybe_text &pool);
 int drain_pool(const context &, const std::string &pool);
 int resume_pool(const context &, const std::string &pool);
@@ -346,7 +348,9 @@ int revoke_workflow(const context &, const workflow_grant_options &);
 int drop_workflow(const context &, const std::string &workflow);
 struct start_workflow_options {
     std::string workflow;
+    std::vector<std::string> given; // name=value
     maybe_text params;
+    maybe_text step_params;
     maybe_text version;
     maybe_text request_id;
 };
@@ -358,6 +362,7 @@ int start_workflows(const context &, const std::string &file);
 struct list_runs_options {
     maybe_text workflow;
     maybe_text status;
+    bool failed = false;
     maybe_text limit;
 };
 int list_runs(const context &, const list_runs_options &);
@@ -379,6 +384,7 @@ int restart_run(const context &, const restart_run_options &);
 void require_run(session &server, const run_options &options); // the run exists, and may be viewed
 int show_run(const context &, const run_options &);
 int show_run_rollup(const context &, const run_options &);
+int show_run_actions(const context &, const run_options &);
 struct timeline_options : run_options {
     maybe_text step;
     maybe_text limit;
@@ -553,6 +559,7 @@ struct plan_schedule_options {
     std::string tasks;
     std::vector<std::string> settings;
 };
+int sync_schedules(const context &, const std::string &file);
 int set_plan_schedule(const context &, const plan_schedule_options &);
 struct job_schedule_options {
     std::string name;

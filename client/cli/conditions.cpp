@@ -68,8 +68,9 @@ int list_conditions(const context &given) {
 }
 
 int create_trigger(const context &given, const create_trigger_options &options) {
-    session{given.connection}.query("select scylla.create_trigger($1, $2::jsonb, $3::jsonb, $4::jsonpath)",
-                                    {options.name, options.signals, options.action, options.condition});
+    session{given.connection}.query(
+        "select scylla.create_trigger($1, $2::jsonb, $3::jsonb, $4::jsonpath, $5::interval)",
+        {options.name, options.signals, options.action, options.condition, options.grace});
     return 0;
 }
 
@@ -97,9 +98,10 @@ int clear_trigger(const context &given, const clear_trigger_options &options) {
 int list_triggers(const context &given) {
     session server{given.connection};
     show(server,
-         given.json ? "select * from scylla.trigger order by name"
-                    : "select name, owner, paused, waiting, failing, fired, skipped, last_error from scylla.trigger "
-                      "order by name",
+         given.json
+             ? "select * from scylla.trigger order by name"
+             : "select name, owner, paused, waiting, failing, fired, skipped, missed, last_error from scylla.trigger "
+               "order by name",
          {}, given.rows());
     return 0;
 }

@@ -28,8 +28,8 @@ constexpr const char *k_preload_advice = "Add scylla to shared_preload_libraries
                                          "separated by commas, and restart the server.";
 
 void check_server(session &server, findings &found) {
-    add(found, holds(server, "select current_setting('server_version_num')::int between 150000 and 189999"),
-        "PostgreSQL " + *server.ask("show server_version"), "Scylla needs PostgreSQL 15 to 18.");
+    add(found, holds(server, "select current_setting('server_version_num')::int between 150000 and 199999"),
+        "PostgreSQL " + *server.ask("show server_version"), "Scylla needs PostgreSQL 15 to 19.");
     if (holds(server, "select pg_is_in_recovery()"))
         found.push_back({"note", "a standby: tasks can be looked at, not submitted or leased", ""});
     if (is_preloaded(server))
@@ -57,6 +57,27 @@ bool check_extension(session &server, findings &found) {
     return version == installed;
 }
 
+// What the monitor cannot do now.
+void check_failing(session &server, findings &found) {
+    const rows failing =
+        server.query("select array_to_string(failing, ', '), failing_since, last_error from scylla.stat_monitor "
+                     "where failing is not null");
+    for (const auto &row : failing.cells)
+        add(found, false,
+            "the monitor fails at: " + row[0].value_or("") + "; since " + row[1].value_or("") +
+                ", last with: " + row[2].value_or(""),
+            "It tries again by itself. Remove the cause; the server log has the whole message.");
+}
+
+// Since when something has been due in this database without a monitor, if that is long. With more such databases than
+// monitors, each waits for a turn of some seconds.
+std::string waits_for_monitor(session &server) {
+    return *server.ask(
+        "select coalesce((select 'no monitor has come to this database since ' || date_trunc('second', waits_since) "
+        "from scylla.stat_database where database = current_database() and "
+        "waits_since < clock_timestamp() - interval '1 min'), '')");
+}
+
 void check_monitor(session &server, findings &found) {
     if (!is_preloaded(server))
         return; // reported already
@@ -71,21 +92,80 @@ void check_monitor(session &server, findings &found) {
         found.push_back({"note", "this role cannot see whether a monitor runs", "Grant it pg_monitor."});
         return;
     }
-    // If there are more databases than monitors, they take turns of some seconds.
     const bool here =
         holds(server, "select exists (select from pg_stat_activity where datname = current_database() and "
                       "backend_type = 'scylla monitor')");
-    const bool was_here = !here &&
-                          holds(server, "select has_schema_privilege('scylla', 'usage') and "
-                                        "has_table_privilege('scylla.stat_monitor', 'select')") &&
-                          holds(server, "select exists (select from scylla.stat_monitor "
-                                        "where last_round > clock_timestamp() - interval '1 min')");
-    if (here || was_here)
-        add(found, true,
-            here ? "a monitor runs in this database" : "a monitor comes to this database in turn with others");
+    const bool is_known = !here &&
+                          holds(server, std::string{"select has_schema_privilege('scylla', 'usage') and "} +
+                                            "has_table_privilege('scylla.stat_database', 'select')") &&
+                          holds(server, "select exists (select from scylla.stat_database "
+                                        "where database = current_database())");
+    const std::string late = is_known ? waits_for_monitor(server) : "";
+    if (here)
+        add(found, true, "a monitor runs in this database");
+    else if (is_known)
+        add(found, late.empty(), late.empty() ? "a monitor comes to this database when something is due" : late,
+            "The server log tells why none comes. Are max_worker_processes and scylla.max_monitors large enough?");
     else
         add(found, false, "no monitor runs in this database",
             "The server log tells why it does not. Are max_worker_processes and scylla.max_monitors large enough?");
+    if (here && holds(server, "select has_schema_privilege('scylla', 'usage') and "
+                              "has_table_privilege('scylla.stat_monitor', 'select') and "
+                              "has_function_privilege('scylla._failing_duties()', 'execute')"))
+        check_failing(server, found);
+}
+
+// Reports handlers that keep all others from running.
+void check_server_workers(session &server, findings &found) {
+    if (!is_preloaded(server) || !holds(server, "select has_schema_privilege('scylla', 'usage')") ||
+        !holds(server, "select to_regclass('scylla.stat_server_worker') is not null") ||
+        !holds(server, "select has_table_privilege('scylla.stat_server_worker', 'select') and "
+                       "has_function_privilege('scylla._server_workers()', 'execute')"))
+        return;
+    const rows busy = server.query(
+        "select format('all %s server workers have been busy since %s', count(*), max(since)), "
+        "       string_agg(format('%s of role %s in database %s since %s', coalesce('task ' || task || ' of queue ' || "
+        "queue, "
+        "                  'schedule ' || schedule || ' of job ' || job), role, database, since), '; ' order by "
+        "since), "
+        "       max(since) > clock_timestamp() - interval '10 s' "
+        "  from scylla.stat_server_worker where state = 'running' "
+        "having count(*) >= nullif(current_setting('scylla.max_server_workers')::int, 0)");
+    if (busy.cells.empty())
+        add(found, true, "a server worker is free for handlers");
+    else
+        add(found, busy.cells[0][2] == "t", busy.cells[0][0].value_or(""),
+            "They run " + busy.cells[0][1].value_or("") +
+                ". Cancel what hangs, set a run_timeout for its queue, or increase scylla.max_server_workers.");
+}
+
+// What was changed at times that are still to come: the clock was ahead.
+void check_clock(session &server, findings &found) {
+    if (!holds(server, "select to_regclass('scylla.stat_clock') is not null") ||
+        !holds(server, "select has_table_privilege('scylla.stat_clock', 'select')"))
+        return;
+    const rows ahead = server.query("select ahead || ' ' || what, what = 'tasks', date_trunc('second', latest) "
+                                    "from scylla.stat_clock where ahead > 0 order by what");
+    for (const auto &row : ahead.cells)
+        add(found, false,
+            row[0].value_or("") + " were changed at a time that is still to come, up to " + row[2].value_or(""),
+            row[1] == "t"
+                ? "The clock was ahead: docs/operations.md says what to do (A clock that was wrong)."
+                : "The clock was ahead. The monitor sets them right, or scylla.maintain() and scylla.run_schedules().");
+}
+
+// Runs of jobs that wait for older plans for longer than their jobs say.
+void check_jobs(session &server, findings &found) {
+    if (!holds(server, "select to_regclass('scylla.job_plan') is not null and exists (select from pg_attribute "
+                       "where attrelid = to_regclass('scylla.job_plan') and attname = 'overdue')") ||
+        !holds(server, "select has_table_privilege('scylla.job_plan', 'select')"))
+        return;
+    const rows overdue = server.query("select format('plan %s of job %s has waited since %s', plan, job, "
+                                      "       date_trunc('second', resolved)), array_to_string(waits_for, ', ') "
+                                      "from scylla.job_plan where overdue order by resolved limit 10");
+    for (const auto &row : overdue.cells)
+        add(found, false, row[0].value_or(""),
+            "It waits for " + row[1].value_or("") + ", for longer than the max_wait of the job.");
 }
 
 void check_tasks(session &server, const doctor_options &options, findings &found) {
@@ -105,6 +185,8 @@ void check_tasks(session &server, const doctor_options &options, findings &found
             add(found, false, overdue + " leases expired more than 30 s ago and nobody has ended them",
                 "Nothing does the monitor's work: SELECT scylla.maintain() does one round.");
     }
+    check_clock(server, found);
+    check_jobs(server, found);
     if (options.skip_check || holds(server, "select pg_is_in_recovery()"))
         return;
     if (!holds(server, "select has_function_privilege('scylla.check()', 'execute')")) {
@@ -260,6 +342,7 @@ findings examine(session &server, const doctor_options &options) {
     check_server(server, found);
     if (check_extension(server, found)) {
         check_monitor(server, found);
+        check_server_workers(server, found);
         check_tasks(server, options, found);
         check_schedules(server, found);
     }

@@ -1,28 +1,42 @@
 #include "duration.h"
 
-#include <charconv>
 #include <cstdint>
 
+#include "model/duration.h"
 #include "session.h"
 
 namespace scylla::cli {
 
+namespace {
+
+[[noreturn]] void refuse(const std::string &option, const std::string &given, const std::string &rule) {
+    throw usage_failure{"invalid value for " + option + ": \"" + given + "\"", {}, "It must be " + rule + "."};
+}
+
+} // namespace
+
 std::chrono::milliseconds to_duration(const std::string &option, const std::string &given) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), number);
-    const std::string unit{end, given.data() + given.size()};
-    const double factor = unit == "ms"                  ? 1
-                          : unit.empty() || unit == "s" ? 1e3
-                          : unit == "min"               ? 60e3
-                          : unit == "h"                 ? 3600e3
-                          : unit == "d"                 ? 86400e3
-                                                        : 0;
-    const double milliseconds = number * factor;
-    if (error != std::errc{} || !(milliseconds >= 1) || milliseconds > 20 * 86400e3)
-        throw usage_failure{"invalid value for " + option + ": \"" + given + "\"",
-                            {},
-                            "Write a time as a number and ms, s, min, h or d, from 1ms to 20d."};
-    return std::chrono::milliseconds{static_cast<std::int64_t>(milliseconds)};
+    const auto micros = model::read_fixed_duration(given);
+    if (!micros)
+        refuse(option, given, std::string{model::k_duration_rule});
+    const std::chrono::microseconds read{*micros};
+    if (read < std::chrono::milliseconds{1} || read > std::chrono::hours{20 * 24})
+        refuse(option, given, "between 1ms and 20d");
+    return std::chrono::duration_cast<std::chrono::milliseconds>(read);
+}
+
+std::string to_interval(const std::string &option, const std::string &given) {
+    constexpr std::int64_t k_micros_of_second = 1'000'000;
+    constexpr std::int64_t k_micros_of_hour = 3'600 * k_micros_of_second;
+    const auto read = model::read_duration(given);
+    if (!read)
+        refuse(option, given, std::string{model::k_duration_rule});
+    const std::int64_t rest = read->micros % k_micros_of_hour;
+    std::string fraction = std::to_string(k_micros_of_second + rest % k_micros_of_second);
+    fraction[0] = '.';
+    return std::to_string(read->months) + " mons " + std::to_string(read->days) + " days " +
+           std::to_string(read->micros / k_micros_of_hour) + " hours " + std::to_string(rest / k_micros_of_second) +
+           fraction + " secs";
 }
 
 } // namespace scylla::cli

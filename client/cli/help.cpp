@@ -7,6 +7,11 @@
 
 namespace scylla::cli {
 
+std::string full_name(const CLI::App &command) {
+    return command.get_parent() == nullptr ? command.get_name()
+                                           : full_name(*command.get_parent()) + " " + command.get_name();
+}
+
 namespace {
 
 using std::string;
@@ -24,11 +29,6 @@ std::vector<const CLI::Option *> options_of(const CLI::App &app, bool positional
         if (option->get_positional() == positional && !option->get_group().empty())
             options.push_back(option);
     return options;
-}
-
-// "scylla queue create"
-string full_name(const CLI::App &app) {
-    return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
 string value_of(const CLI::Option &option) {

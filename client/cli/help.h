@@ -9,6 +9,7 @@ class App;
 
 namespace scylla::cli {
 
+[[nodiscard]] std::string full_name(const CLI::App &command); // "scylla queue create"
 [[nodiscard]] std::string to_help(const CLI::App &app);
 [[nodiscard]] std::string to_man_page(const CLI::App &program);
 [[nodiscard]] std::string to_completion(const CLI::App &program, const std::string &shell); // bash, zsh or fish

@@ -208,8 +208,10 @@ int explain_job(const context &given, const run_job_options &options) {
 
 int list_job_plans(const context &given, const maybe_text &job) {
     session server{given.connection};
-    const std::string columns =
-        given.json ? "*" : "plan, job, variant, ids, args, status, tasks, date_trunc('second', resolved) as resolved";
+    const std::string columns = given.json
+                                    ? "*"
+                                    : "plan, job, variant, ids, args, status || case when overdue then ', overdue' "
+                                      "else '' end as status, tasks, date_trunc('second', resolved) as resolved";
     show(server,
          "select " + columns + " from scylla.job_plan p where $1::text is null or job = $1 order by p.resolved desc",
          {job}, given.rows());

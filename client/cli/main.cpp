@@ -50,9 +50,9 @@ public:
         } catch (const CLI::Success &asked) { // --help, --version
             return m_app.exit(asked);
         } catch (const CLI::ParseError &error) {
-            const std::string unknown = about_unknown_command(m_app, argc, argv);
-            std::cerr << "scylla: " << (unknown.empty() ? std::string{error.what()} : unknown) << '\n'
-                      << "Try \"scylla --help\".\n";
+            const auto unknown = find_unknown_command(m_app, argc, argv);
+            std::cerr << "scylla: " << (unknown ? unknown->message : error.what()) << '\n'
+                      << "Try \"" << full_name(unknown ? *unknown->parent : innermost_command()) << " --help\".\n";
             return k_usage;
         }
         for (const CLI::App *command = &m_app;;) {
@@ -64,6 +64,14 @@ public:
     }
 
 private:
+    // The command whose words have been read, as far as they could be.
+    const CLI::App &innermost_command() const {
+        const CLI::App *command = &m_app;
+        while (!command->get_subcommands().empty())
+            command = command->get_subcommands().front();
+        return *command;
+    }
+
     void add_connection() {
         connection_options &c = m_tool.given.connection;
         const auto add = [&](const char *names, maybe_text &into, const char *type, const char *description) {

@@ -59,7 +59,7 @@ std::string nearest(std::string_view typed, const std::vector<std::string> &name
     return longer == names.end() ? std::string{} : *longer;
 }
 
-std::string about_unknown_command(const CLI::App &program, int argc, char **argv) {
+std::optional<unknown_command> find_unknown_command(const CLI::App &program, int argc, char **argv) {
     const CLI::App *command = &program;
     std::string words;
     for (int i = 1; i < argc; i++) {
@@ -71,16 +71,17 @@ std::string about_unknown_command(const CLI::App &program, int argc, char **argv
         }
         const std::vector<std::string> names = commands_of(*command);
         if (names.empty())
-            return {};
+            return std::nullopt;
         if (std::find(names.begin(), names.end(), word) == names.end()) {
             const std::string meant = nearest(word, names);
-            return "unknown command \"" + words + word + "\"" +
-                   (meant.empty() ? "" : ": did you mean \"" + words + meant + "\"?");
+            return unknown_command{"unknown command \"" + words + word + "\"" +
+                                       (meant.empty() ? "" : ": did you mean \"" + words + meant + "\"?"),
+                                   command};
         }
         words += word + " ";
         command = command->get_subcommand(word);
     }
-    return {};
+    return std::nullopt;
 }
 
 } // namespace scylla::cli

@@ -67,6 +67,16 @@ int get_pool(const context &given, const std::string &pool) {
     return 0;
 }
 
+int show_pool_history(const context &given, const maybe_text &pool) {
+    session server{given.connection};
+    const std::string columns =
+        given.json ? "*" : "date_trunc('second', changed) as changed, pool, author, settings, previous";
+    show(server,
+         "select " + columns + " from scylla.pool_history h where $1::text is null or pool = $1 order by h.changed",
+         {pool}, given.rows());
+    return 0;
+}
+
 int show_pool_queue(const context &given, const pool_queue_options &options) {
     session server{given.connection};
     if (options.limit)

@@ -8,7 +8,7 @@ namespace scylla::cli {
 namespace {
 
 // The error of a step on one line.
-constexpr const char *k_error = "coalesce(error ->> 'message', error ->> 'description', error ->> 'code') as error";
+constexpr const char *k_error = "coalesce(error ->> 'message', error ->> 'code') as error";
 
 int print(const context &given, const call &draw) {
     std::cout << *session{given.connection}.ask("select " + draw.sql(), draw.values()) << '\n';

@@ -79,16 +79,24 @@ public:
     explicit call(std::string function) : m_function{std::move(function)} {}
     call &argument(const char *name, value given) {
         if (given) {
-            m_arguments +=
-                (m_values.empty() ? "" : ", ") + std::string{name} + " => $" + std::to_string(m_values.size() + 1);
+            add(name, "$" + std::to_string(m_values.size() + 1));
             m_values.push_back(std::move(given));
         }
+        return *this;
+    }
+    // Null itself, which is not the default.
+    call &null(const char *name) {
+        add(name, "null");
         return *this;
     }
     [[nodiscard]] std::string sql() const { return m_function + "(" + m_arguments + ")"; }
     [[nodiscard]] const std::vector<value> &values() const noexcept { return m_values; }
 
 private:
+    void add(const char *name, const std::string &expression) {
+        m_arguments += (m_arguments.empty() ? "" : ", ") + std::string{name} + " => " + expression;
+    }
+
     std::string m_function;
     std::string m_arguments;
     std::vector<value> m_values;

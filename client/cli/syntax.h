@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "duration.h"
 
 namespace scylla::cli {
 
@@ -69,6 +70,16 @@ protected:
                                const char *description) {
         return command->add_option(names, into, description)->type_name(type)->group("Options");
     }
+    // A duration for the server. The empty text stays, for the server to refuse, or to mean the default.
+    template <class Value>
+    static CLI::Option *duration(CLI::App *command, const char *name, Value &into, const char *description) {
+        const auto read = [name](std::string &given) {
+            if (!given.empty())
+                given = to_interval(name, given);
+            return std::string{};
+        };
+        return option(command, name, into, "DURATION", description)->transform(CLI::Validator{read, ""});
+    }
     static CLI::Option *flag(CLI::App *command, const char *names, bool &into, const char *description) {
         return command->add_flag(names, into, description)->group("Options");
     }
@@ -86,16 +97,17 @@ protected:
     }
     // Options that select events.
     static void how_to_watch(CLI::App *command, watch_options &into) {
-        option(command, "--interval", into.interval, "TIME", "Time between rounds: 500ms, 2s, 1min.")
+        option(command, "--interval", into.interval, "DURATION", "Time between rounds: 500ms, 2s, 1min.")
             ->default_str("2s");
         option(command, "--count", into.count, "N", "Stop after this many rounds.")
             ->check(CLI::PositiveNumber.description(""));
     }
     static void how_to_follow(CLI::App *command, events_options &into) {
         option(command, "--after", into.after, "CURSOR", "Only events after this one.");
-        option(command, "--since", into.since, "INTERVAL", "Only events that are not older: 10min, 1h.");
+        duration(command, "--since", into.since, "Only events that are not older: 10min, 1h.");
         flag(command, "-f,--follow", into.follow, "Wait for further events until Ctrl-C.");
-        option(command, "--interval", into.interval, "TIME", "With --follow, time between looks.")->default_str("1s");
+        option(command, "--interval", into.interval, "DURATION", "With --follow, time between looks.")
+            ->default_str("1s");
     }
 
     CLI::App &m_app;

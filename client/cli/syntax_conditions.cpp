@@ -15,12 +15,12 @@ public:
             auto [command, o] = add<create_callback_options>(
                 *callback, "create", "Create a callback.\n\nPrints its token.", create_callback);
             argument(command, "TOKEN", o->token, "The token. Default: the server generates one of 128 random bits.");
-            option(command, "--expires", o->expires, "INTERVAL", "How long it can be ended. Default: no limit.");
+            duration(command, "--expires", o->expires, "How long it can be ended. Default: no limit.");
         }
         end_callback(*callback, "resolve", "Resolve a callback: tasks that wait for it get the value.",
                      "The value, as JSON. Default: null.", resolve_callback);
         end_callback(*callback, "reject", "Reject a callback: tasks that wait for it do what their on_failure says.",
-                     "The error, as JSON: {\"code\": \"...\", \"description\": \"...\"}.", reject_callback)
+                     "The error, as JSON: {\"code\": \"...\", \"message\": \"...\"}.", reject_callback)
             ->required();
         CLI::App *signal = add(m_app, "signal", "Send signals, show them, and grant rights on them.");
         signal->require_subcommand(1);
@@ -65,6 +65,8 @@ private:
                 ->required();
             option(command, "--condition", o->condition, "JSONPATH",
                    "A predicate over the array of the signals: if it is not true, there is no action.");
+            duration(command, "--grace", o->grace,
+                     "How long after the last signal of a set its action may be carried out. Default: no bound.");
         }
         trigger_command(*trigger, "drop", "Remove a trigger.", drop_trigger);
         trigger_command(*trigger, "pause", "Pause a trigger: it collects signals.", pause_trigger);

@@ -28,7 +28,7 @@ public:
             auto [command, o] = add<wait_plan_options>(
                 *plan, "wait", "Wait until a plan is finished, and show its status.", wait_for_plan);
             argument(command, "NAME", o->plan, "Name of the plan.")->required();
-            option(command, "--timeout", o->timeout, "INTERVAL", "Wait at most for this long. Default: no limit.");
+            duration(command, "--timeout", o->timeout, "Wait at most for this long. Default: no limit.");
             command->footer("The exit status is 0 if the plan is completed, and 1 if it failed, was cancelled, or is "
                             "not finished in time.");
         }

@@ -27,6 +27,7 @@ public:
         }
         add(*pool, "list", "Show pools.", list_pools);
         of_pool(*pool, "get", "Show a pool.", get_pool);
+        of_some_pool(*pool, "history", "Show who has changed pools, and when.", show_pool_history);
         {
             auto [command, o] = add<pool_queue_options>(*pool, "queue", "Show the tasks that wait for pools, and why.",
                                                         show_pool_queue);
@@ -58,8 +59,8 @@ private:
             "its planned start. Default: backfill.");
         option(command, "--max-bypass", o.max_bypass, "N",
                "How many tasks may pass one whose start cannot be planned. Default: 100.");
-        option(command, "--metrics-max-age", o.metrics_max_age, "INTERVAL",
-               "Place nothing while the last report is older. Default: reports are not needed.");
+        duration(command, "--metrics-max-age", o.metrics_max_age,
+                 "Place nothing while the last report is older. Default: reports are not needed.");
     }
 
     void of_pool(CLI::App &parent, const char *name, const char *description, command_function<std::string> function) {

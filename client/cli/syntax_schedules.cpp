@@ -38,6 +38,17 @@ public:
                 ->required();
             argument(command, "SETTING", o->settings, "name=value, as for \"set\".");
         }
+        {
+            auto [command, file] =
+                add<std::string>(*schedule, "sync",
+                                 "Set the schedules of a file, and remove all others of this role: all, or none.\n\n"
+                                 "Prints what it has set, with the first planned time, and removed.",
+                                 sync_schedules);
+            argument(command, "FILE", *file,
+                     "YAML or JSON: an array of objects with name, cron, and queue and spec, tasks, or job, and other "
+                     "arguments of scylla.schedule(), schedule_plan() or schedule_job(). \"-\" is standard input.")
+                ->required();
+        }
         add(*schedule, "list", "Show schedules, their next planned times, and their last results.", list_schedules);
         one_schedule(*schedule, "get", "Show a schedule.", get_schedule);
         one_schedule(*schedule, "remove", "Remove a schedule. Its tasks stay.", remove_schedule);

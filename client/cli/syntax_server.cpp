@@ -22,8 +22,8 @@ public:
                                     "Checks versions, preloading, the monitor, the invariants of the storage "
                                     "(scylla.check()), autovacuum, and what holds back vacuum.",
                                     examine_server);
-            option(command, "--long-transaction", o->long_transaction, "INTERVAL",
-                   "Report transactions older than this as a problem.")
+            duration(command, "--long-transaction", o->long_transaction,
+                     "Report transactions older than this as a problem.")
                 ->default_str("5 min");
             flag(command, "--no-check", o->skip_check, "Skip scylla.check(), which reads every task.");
             command->footer("The exit status is 1 if there is a problem.");
@@ -48,7 +48,8 @@ private:
         option(command, "--allow-host", o->allowed_hosts, "NAME",
                "A further name under which browsers reach the console, as through a proxy. May be repeated.")
             ->allow_extra_args(false);
-        option(command, "--interval", o->interval, "TIME", "Time between the looks at the server that all pages share.")
+        option(command, "--interval", o->interval, "DURATION",
+               "Time between the looks at the server that all pages share.")
             ->default_str("2s");
         command->footer("Other addresses than those of this machine need a password or --read-only.");
     }

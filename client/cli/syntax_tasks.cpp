@@ -77,7 +77,7 @@ private:
         option(command, "--priority", o->priority, "N", "0 to 127; 127 is leased first.");
         CLI::Option *not_before =
             option(command, "--not-before", o->not_before, "TIME", "Wait until this time, in a format of PostgreSQL.");
-        option(command, "--delay", o->delay, "INTERVAL", "Wait for this long.")->excludes(not_before);
+        duration(command, "--delay", o->delay, "Wait for this long.")->excludes(not_before);
         option(command, "--max-attempts", o->max_attempts, "N", "Number of failures that abort the task.");
         option(command, "--retry", o->retry, "JSON",
                "Delays before retries: {\"initial\": \"10 s\", \"factor\": 2, \"max\": \"1 h\"}.");
@@ -102,10 +102,10 @@ private:
                "\"match\": {...}}, {\"check\": {\"queue\": \"name\", \"spec\": {...}, \"every\": \"1 min\"}}].");
         option(command, "--needs", o.needs, "JSON",
                "What it needs from pools: {\"cluster\": {\"cores\": 8}}, or {\"any\": [\"a\", \"b\"], \"cores\": 8}.");
-        option(command, "--expected-runtime", o.expected_runtime, "INTERVAL",
-               "How long it is expected to run, for the placement of other tasks.");
-        option(command, "--run-timeout", o.run_timeout, "INTERVAL",
-               "How long one run of it may take. Default: that of the queue.");
+        duration(command, "--expected-runtime", o.expected_runtime,
+                 "How long it is expected to run, for the placement of other tasks.");
+        duration(command, "--run-timeout", o.run_timeout,
+                 "How long one run of it may take. Default: that of the queue.");
         option(command, "--plan", o.plan, "NAME", "The plan of the task.");
     }
 
@@ -114,11 +114,11 @@ private:
         CLI::Option *dedup_key =
             option(command, "--dedup-key", o.dedup_key, "KEY", "Unique among the live tasks of the queue.");
         CLI::Option *dedup_for =
-            option(command, "--dedup-for", o.dedup_for, "INTERVAL",
-                   "Keep the deduplication key for this long, also when the task has been completed before.")
+            duration(command, "--dedup-for", o.dedup_for,
+                     "Keep the deduplication key for this long, also when the task has been completed before.")
                 ->needs(dedup_key);
-        option(command, "--debounce", o.debounce, "INTERVAL",
-               "Start when nobody has submitted the deduplication key again for this long; the last spec counts.")
+        duration(command, "--debounce", o.debounce,
+                 "Start when nobody has submitted the deduplication key again for this long; the last spec counts.")
             ->needs(dedup_key)
             ->excludes(dedup_for);
         return dedup_key;
@@ -141,7 +141,7 @@ private:
     void add_list() {
         auto [command, o] = add<list_options>(
             m_app, "list", "Show tasks, newest first; with \"--status ready\", in the order of leasing.", list_tasks);
-        option(command, "--queue", o->queue, "QUEUE", "Only tasks of this queue.");
+        argument(command, "QUEUE,--queue", o->queue, "Only tasks of this queue.");
         choice(command, "--status", o->status, "waiting|ready|running|completed|aborted|cancelled",
                "Only tasks in this status.");
         option(command, "--worker", o->worker, "NAME", "Only tasks of this worker.");
@@ -204,9 +204,9 @@ private:
                                  "The task is ready again later. This is not a failure.",
                                  not_yet);
         held(command, *o);
-        option(command, "--retry-after", o->retry_after, "INTERVAL",
-               "When the task is ready again. Default: a check as often as its waiters ask for, other tasks after "
-               "the first delay of their retry policy.");
+        duration(command, "--retry-after", o->retry_after,
+                 "When the task is ready again. Default: a check as often as its waiters ask for, other tasks after "
+                 "the first delay of their retry policy.");
     }
 
     void add_defer() {
@@ -230,7 +230,7 @@ private:
         argument(command, "RN", o->rn, "Name of the task.")->required();
         CLI::Option *not_before =
             option(command, "--not-before", o->not_before, "TIME", "Wait until this time, in a format of PostgreSQL.");
-        option(command, "--delay", o->delay, "INTERVAL", "Wait for this long.")->excludes(not_before);
+        duration(command, "--delay", o->delay, "Wait for this long.")->excludes(not_before);
     }
 
     void add_priority() {
@@ -280,7 +280,7 @@ private:
     void add_dead() {
         auto [command, o] = add<dead_options>(
             m_app, "dead", "Show tasks that were aborted and not resubmitted, newest first.", list_dead_tasks);
-        option(command, "--queue", o->queue, "QUEUE", "Only tasks of this queue.");
+        argument(command, "QUEUE,--queue", o->queue, "Only tasks of this queue.");
         option(command, "--code", o->code, "CODE", "Only tasks whose last error has this code.");
         option(command, "--limit", o->limit, "N", "Maximum number of tasks, up to 100,000.")->default_str("100");
     }
@@ -293,10 +293,10 @@ private:
         option(command, "-j,--jobs", o.jobs, "N", "Maximum number of commands that run at the same time.")
             ->default_str("1")
             ->check(CLI::Range(1U, 1000U).description(""));
-        option(command, "--timeout", o.timeout, "TIME",
+        option(command, "--timeout", o.timeout, "DURATION",
                "How long a command may run, for example 500ms, 30s, 5min or 2h. After that it gets "
                "SIGTERM, and the task fails.");
-        option(command, "--grace", o.grace, "TIME",
+        option(command, "--grace", o.grace, "DURATION",
                "How long a command may run after SIGTERM. After that it gets SIGKILL.")
             ->default_str("5s");
         option(command, "--abort-on", o.abort_on, "STATUS,...",
@@ -308,7 +308,7 @@ private:
 
     // How "work" leases.
     static void lease_options(CLI::App *command, work_options &o) {
-        option(command, "--lease", o.lease, "TIME",
+        option(command, "--lease", o.lease, "DURATION",
                "How long leases last without a heartbeat. If this worker dies, others wait this long "
                "for its tasks. Default: the queue's setting.");
         option(command, "--prefetch", o.prefetch, "N",
@@ -334,7 +334,7 @@ private:
         "completes the task, with standard output as the result; 65 (EX_DATAERR), 100 and "
         "those of --abort-on abort it; any other status, or a signal, fails it, and it is "
         "retried, as often as its max_attempts allow. The end "
-        "of standard error becomes the description of the error. Lines like 0.25 or 25% on "
+        "of standard error becomes the message of the error. Lines like 0.25 or 25% on "
         "descriptor 3 (SCYLLA_PROGRESS_FD) report progress.";
     static constexpr const char *k_work_footer =
         "A result that is JSON is stored unchanged, other text as {\"output\": \"...\"}. "

@@ -79,7 +79,10 @@ public:
         {
             auto [command, o] = add(*run, "list", "Show runs, the newest first.", list_runs);
             argument(command, "WORKFLOW", o->workflow, "Id of the workflow. Default: all.");
-            option(command, "--status", o->status, "STATUS", "Only runs with this status.");
+            CLI::Option *status = option(command, "--status", o->status, "STATUS", "Only runs with this status.");
+            flag(command, "--failed", o->failed,
+                 "Only the last runs of instances that have failed and were not repaired.")
+                ->excludes(status);
             option(command, "--limit", o->limit, "N", "Maximum number of runs. Default: 20.");
         }
         of_run(*run, "show", "Show the steps of an instance.", show_run);
@@ -285,7 +288,12 @@ private:
     void add_start(CLI::App &workflow) {
         auto [command, o] = add(workflow, "start", "Start an instance of a workflow.", start_workflow);
         argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
-        option(command, "--params", o->params, "JSON", "An object with its parameters.");
+        argument(command, "PARAMETER", o->given,
+                 "name=value: a parameter, for example day=20260301 regions='[\"eu\"]'. JSON, or else a text; always a "
+                 "text if the workflow has a STRING of that name.");
+        option(command, "--params", o->params, "JSON", "An object with parameters.");
+        option(command, "--step-params", o->step_params, "JSON",
+               "An object with an object of parameters for each step.");
         option(command, "--version", o->version, "VERSION",
                "active, latest, default (the active one, or else the latest) or a number. Default: active.");
         option(command, "--request-id", o->request_id, "ID", "The same id starts a workflow only once.");
@@ -296,7 +304,7 @@ private:
             add(workflow, "start-many",
                 "Start many instances, all or none.\n\nThe file has an array of requests, for example "
                 "[{\"workflow\": \"nightly\", \"params\": {\"day\": 3}}]; they may also have "
-                "version and request_id.",
+                "step_params, version and request_id.",
                 start_workflows);
         argument(command, "FILE", *file, k_definition_file)->required();
     }
@@ -357,6 +365,8 @@ private:
                "Up to ten of those that are running, waiting or failed are named: step[iterations]:attempt.",
                show_run_rollup);
         add_timeline(run);
+        of_run(run, "actions", "Show who has acted on an instance and its steps, the newest action first.",
+               show_run_actions);
         of_run(run, "dot", "Draw an instance for Graphviz.\n\nFor example: scylla run dot nightly 7 | dot -Tsvg",
                draw_run_as_dot);
         of_run(run, "mermaid", "Draw an instance as a flowchart for Mermaid.", draw_run_as_mermaid);

@@ -212,7 +212,7 @@ int list_dead_tasks(const context &given, const dead_options &options) {
                           .argument("max_tasks", options.limit);
     const std::string columns = given.json ? "*"
                                            : "rn, queue, errors -> -1 ->> 'code' as code, errors -> -1 ->> "
-                                             "'description' as description, attempt, owner, "
+                                             "'message' as message, attempt, owner, "
                                              "date_trunc('second', updated) as updated";
     show(server, "select " + columns + " from " + dead.sql(), dead.values(), given.rows());
     return 0;

@@ -262,6 +262,9 @@ void run_worker(const scylla::worker_options &settings, const runner &runner, co
 } // namespace
 
 int work(const context &given, const work_options &options) {
+    if (options.command.find_first_not_of(" \t\r\n\v\f") ==
+        std::string::npos) // the shell would do nothing, and succeed
+        throw usage_failure{"--exec: the command is empty", {}, "Is a variable unset?"};
     std::signal(SIGPIPE, SIG_IGN);
     const runner runner{options};
 

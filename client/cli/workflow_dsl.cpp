@@ -233,7 +233,8 @@ private:
         }
         if (type == "foreach" && is_one_of(name, {"concurrency", "job_concurrency"}))
             step.add("concurrency", value);
-        else if ((type == "foreach" && name == "strict_ordering") || (type == "while" && name == "condition"))
+        else if ((type == "foreach" && is_one_of(name, {"strict_ordering", "loop_order"})) ||
+                 (type == "while" && name == "condition"))
             step.add(name, value);
         else
             return is_one_of(name, {"loop_params", "params", "jobs", "dag"}) || (type == "foreach" && name == "ranges");
@@ -447,16 +448,65 @@ private:
 
 } // namespace
 
+namespace {
+
+// ---- the order of loop parameters
+// ------------------------------------------------------------------------------------
+
+json_node *object_in(json_node *of, std::string_view name) {
+    const json_node *found = of == nullptr || of->type != kind::object ? nullptr : of->find(name);
+    return found == nullptr || found->type != kind::object
+               ? nullptr
+               : &of->elements[static_cast<std::size_t>(found - of->elements.data())];
+}
+
+// In jsonb, the members of an object are sorted by the length of their names, then by the names.
+bool comes_first(const std::string &name, const std::string &other) {
+    return name.size() != other.size() ? name.size() < other.size() : name < other;
+}
+
+// Gives a foreach whose loop_params are in another order its loop_order.
+bool add_loop_order(json_node &loop) {
+    const json_node *params = object_in(object_in(object_in(&loop, "params"), "loop_params"), "value");
+    if (params == nullptr || loop.find("loop_order") != nullptr ||
+        std::is_sorted(params->names.begin(), params->names.end(), comes_first))
+        return false;
+    json_node order = json_node::array();
+    for (const std::string &name : params->names)
+        order.elements.push_back(json_node::string(name));
+    loop.add("loop_order", std::move(order));
+    return true;
+}
+
+// Of a workflow or a loop. Returns whether anything was added.
+bool add_loop_orders(json_node &of) {
+    bool added = false;
+    for (std::size_t i = 0; i < of.names.size(); i++)
+        if (of.names[i] == "steps" && of.elements[i].type == kind::array)
+            for (json_node &step : of.elements[i].elements)
+                for (const char *type : {"foreach", "while"})
+                    if (json_node *loop = object_in(&step, type)) {
+                        added = add_loop_orders(*loop) || added;
+                        added = (type == std::string_view{"foreach"} && add_loop_order(*loop)) || added;
+                    }
+    return added;
+}
+
+} // namespace
+
 std::string expand_workflow(const std::string &json, const std::string &file) {
-    const json_node document = parse_json(json);
+    json_node document = parse_json(json);
     if (document.type != kind::object)
         return json;
     const json_node *workflow = document.given("workflow");
     if (workflow == nullptr)
         workflow = document.given("Workflow");
-    if (workflow == nullptr || workflow->type != kind::object || workflow->find("jobs") == nullptr)
-        return json;
-    return to_json(expander{file}.document(document, *workflow));
+    const bool is_short = workflow != nullptr && workflow->type == kind::object && workflow->find("jobs") != nullptr;
+    if (is_short)
+        document = expander{file}.document(document, *workflow);
+    json_node *whole = object_in(&document, "workflow");
+    const bool added = whole != nullptr && add_loop_orders(*whole);
+    return is_short || added ? to_json(document) : json;
 }
 
 } // namespace scylla::cli

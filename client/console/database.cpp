@@ -27,13 +27,14 @@ std::unique_ptr<session> sessions::connect() const {
     options.never_ask = true;
     try {
         auto made = std::make_unique<session>(options);
-        // A look changes nothing, whatever function it calls, and is over before a query is compiled.
-        made->query(
-            "select set_config('application_name', 'scylla console', false), set_config('timezone', 'UTC', false), "
-            "set_config('statement_timeout', '10s', false), set_config('client_min_messages', 'error', false), "
-            "set_config('jit', 'off', false), "
-            "set_config('default_transaction_read_only', $1, false)",
-            {m_use == use::looking ? "on" : "off"});
+        // A look changes nothing, whatever function it calls, and is over before a query is compiled. No operator that
+        // somebody has put into a schema of the search_path runs with the console's rights.
+        made->query("select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false), "
+                    "set_config('application_name', 'scylla console', false), set_config('timezone', 'UTC', false), "
+                    "set_config('statement_timeout', '10s', false), set_config('client_min_messages', 'error', false), "
+                    "set_config('jit', 'off', false), "
+                    "set_config('default_transaction_read_only', $1, false)",
+                    {m_use == use::looking ? "on" : "off"});
         return made;
     } catch (const failure &error) {
         throw lost{error};

@@ -5,18 +5,27 @@ namespace scylla::cli::console {
 using namespace std::chrono_literals;
 
 // The numbers of tasks and the counters come from shared memory, not from the tables.
-const char *const k_pulse = R"(
-    select json_build_object('time', extract(epoch from clock_timestamp()), 'queues', (
-        select coalesce(json_agg(q order by queue), '[]') from (
-            select s.queue, s.waiting, s.ready, s.running, s.terminal, extract(epoch from s.oldest_ready) as oldest,
-                   s.submitted, s.leased, s.completed, s.failed + s.expired as failed, s.aborted, s.cancelled,
-                   extract(epoch from scylla.quantile(s.wait_histogram, 0.95)) as wait_p95,
-                   extract(epoch from scylla.quantile(s.run_histogram, 0.95)) as run_p95, coalesce(g.paused, false) as paused
-            from scylla.stat_queue s left join scylla.queue_settings g using (queue)) q)))";
+// Of many queues the most urgent are sent: those whose tasks have been ready for the longest time, then those with the
+// most tasks.
+#define URGENCY "oldest_ready desc nulls last, ready desc, running desc, waiting desc, queue"
+#define NUMBERS                                                                                                        \
+    "select s.queue, s.waiting, s.ready, s.running, s.terminal, extract(epoch from s.oldest_ready) as oldest, "        \
+    "s.submitted, s.leased, s.completed, "                                                                             \
+    "s.failed + s.expired as failed, s.aborted, s.cancelled, extract(epoch from scylla.quantile(s.wait_histogram, "    \
+    "0.95)) as wait_p95, "                                                                                             \
+    "extract(epoch from scylla.quantile(s.run_histogram, 0.95)) as run_p95, coalesce(g.paused, false) as paused "      \
+    "from shown s left join scylla.queue_settings g using (queue)"
+
+const char *const k_pulse = "with all_queues as materialized (select * from scylla.stat_queue), "
+                            "shown as materialized (select * from all_queues order by " URGENCY " limit 100) "
+                            "select json_build_object('time', extract(epoch from clock_timestamp()), 'total', (select "
+                            "count(*) from all_queues), "
+                            "'queues', (select coalesce(json_agg(q order by queue), '[]') from (" NUMBERS ") q))";
 
 const char *const k_small_pulse = R"(
-    select json_build_object('time', extract(epoch from clock_timestamp()), 'queues', (
-        select coalesce(json_agg(q order by queue), '[]') from (select queue, paused from scylla.queue_settings) q)))";
+    select json_build_object('time', extract(epoch from clock_timestamp()), 'total', (select count(*) from scylla.queue_settings),
+        'queues', (select coalesce(json_agg(q order by queue), '[]')
+                   from (select queue, paused from scylla.queue_settings order by paused desc, queue limit 100) q)))";
 
 namespace {
 
@@ -39,6 +48,15 @@ constexpr const char *k_task = R"(
         'waits', (select coalesce(json_agg(w order by ord), '[]') from scylla.explain_waiting($1) w),
         'copy', (select new_rn from scylla.resubmissions where rn = $1),
         'copy_of', (select rn from scylla.resubmissions where new_rn = $1 limit 1)))";
+
+// A page of the queues whose names contain a text, or the one with a name.
+constexpr const char *k_queues =
+    "with found as materialized (select * from scylla.stat_queue "
+    "where ($1::text is null or position(lower($1) in lower(queue)) > 0) and ($3::text is null or queue = $3)), "
+    "shown as materialized (select * from found order by " URGENCY " limit 100 offset 100 * coalesce($2::integer, 0)) "
+    "select json_build_object('total', (select count(*) from found), "
+    "'rows', (select coalesce(json_agg(q order by oldest desc nulls last, ready desc, running desc, waiting desc, "
+    "queue), '[]') from (" NUMBERS ") q))";
 
 constexpr const char *k_queue = R"(
     select json_build_object('settings', (select row_to_json(q) from scylla.queue_settings q where queue = $1),
@@ -68,12 +86,19 @@ constexpr const char *k_plan = R"(
             select rn, queue, status, progress, created, updated, owner, attempt, depends_on, history
             from scylla.plan_task where plan = $1 limit 1000) t)))";
 
+// Those that need somebody first, then those that run next.
 constexpr const char *k_schedules = R"(
-    select coalesce(json_agg(s order by name), '[]') from (
-        select name, owner, cron, timezone, queue, job, tasks is not null as is_plan, overlap, catch_up, armed, next_run, last_run,
+    with found as materialized (
+        select *, tasks is not null as is_plan, row_number() over (
+            order by last_error is not null or not armed desc, next_run, name) as place
+        from scylla.schedules
+        where $1::text is null or position(lower($1) in lower(concat_ws(' ', name, queue, job, workflow))) > 0),
+    shown as materialized (select * from found order by place limit 100 offset 100 * coalesce($2::integer, 0))
+    select json_build_object('total', (select count(*) from found), 'rows', (select coalesce(json_agg(s order by place), '[]') from (
+        select place, name, owner, cron, timezone, queue, job, is_plan, overlap, catch_up, armed, next_run, last_run,
                last_task, runs, skipped, missed, last_error, skip_reason, ticked, workflow,
                case when next_run is not null then scylla.cron_next(cron, next_run, timezone) end as next_but_one
-        from scylla.schedules) s)";
+        from shown) s)))";
 
 constexpr const char *k_pools = R"(
     select json_build_object('pools', (select coalesce(json_agg(p order by pool), '[]') from scylla.pool p),
@@ -90,7 +115,7 @@ constexpr const char *k_jobs = R"(
             select job, variant, count(*) as ranges, min(began) as oldest, max(began) as newest
             from scylla.job_freshness group by job, variant order by job, variant limit 500) f),
         'runs', (select coalesce(json_agg(r), '[]') from (
-            select seq, plan, job, variant, ids::text as ids, status, tasks, resolved, finished, waits_for
+            select seq, plan, job, variant, ids::text as ids, status, tasks, resolved, finished, waits_for, overdue
             from scylla.job_plan where seq = any (array(
                 select seq from scylla.job_plan where $1::bigint is null or seq < $1::bigint limit 50))
             order by seq desc) r)))";
@@ -117,7 +142,7 @@ constexpr const char *k_conditions = R"(
 
 constexpr const char *k_errors = R"(
     select coalesce(json_agg(e), '[]') from (
-        select queue, errors -> -1 ->> 'code' as code, errors -> -1 ->> 'description' as description, count(*) as tasks,
+        select queue, errors -> -1 ->> 'code' as code, errors -> -1 ->> 'message' as message, count(*) as tasks,
                min(updated) as first, max(updated) as last, (array_agg(rn order by updated desc))[1:3] as newest
         from scylla.dead_tasks(max_tasks => 1000) group by 1, 2, 3 order by count(*) desc, 1, 2, 3) e)";
 
@@ -331,7 +356,8 @@ constexpr const char *k_workers = R"(
 
 constexpr const char *k_monitor = R"(
     select json_build_object('monitor', (select row_to_json(m) from scylla.stat_monitor m),
-        'server_workers', (select coalesce(json_agg(w order by pid), '[]') from scylla.stat_server_worker w)))";
+        'server_workers', (select coalesce(json_agg(w order by pid), '[]') from (
+            select *, database = current_database() as here from scylla.stat_server_worker) w)))";
 
 } // namespace
 
@@ -346,7 +372,8 @@ const std::vector<look> &looks() {
         {"queue", k_queue, {"name"}, 1000ms},
         {"plans", k_plans, {"before", "status"}, 2s},
         {"plan", k_plan, {"name", "whole"}, 1000ms},
-        {"schedules", k_schedules, {}, 2s},
+        {"queues", k_queues, {"search", "page", "name"}, 1000ms},
+        {"schedules", k_schedules, {"search", "page"}, 2s},
         {"pools", k_pools, {}, 1000ms},
         {"line", k_line, {}, 1000ms},
         {"jobs", k_jobs, {"before"}, 2s},

@@ -11,12 +11,14 @@
 
 #include <httplib.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include "assets.h"
 #include "console.h"
 #include "database.h"
 #include "doctor.h"
 #include "duration.h"
+#include "gate.h"
 #include "guard.h"
 #include "gzip.h"
 #include "json_text.h"
@@ -33,6 +35,12 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t k_threads = 32; // more than there can be listeners
+constexpr std::size_t k_machine_threads = 4;
+constexpr std::size_t k_machine_sessions = 2;
+constexpr std::size_t k_most_waiting = 1000; // connections whose request has not arrived
+constexpr std::size_t k_most_delayed = 32;
+constexpr int k_backlog = 1024;
+constexpr auto k_request_patience = std::chrono::seconds{10};
 constexpr std::size_t k_looking_sessions = 4;
 constexpr std::size_t k_acting_sessions = 2;
 constexpr std::size_t k_max_body = 65536;
@@ -153,6 +161,54 @@ private:
     std::size_t m_last = 0;
 };
 
+// httplib accepts connections, and serves each in a thread from its first byte on. Here the entrance accepts them, the
+// gate waits until the request has arrived, and the routes serve it. Only a private function of httplib serves a
+// connection; an explicit instantiation may name it.
+template <auto function> struct opened {
+    friend void serve_connection(httplib::Server &server, int socket) { (server.*function)(socket); }
+};
+void serve_connection(httplib::Server &server, int socket);
+template struct opened<&httplib::Server::process_and_close_socket>;
+
+// Ends its threads with itself.
+class pool {
+public:
+    explicit pool(std::size_t threads) : m_threads{threads} {}
+    ~pool() { m_threads.shutdown(); }
+    pool(const pool &) = delete;
+    pool &operator=(const pool &) = delete;
+    void run(std::function<void()> function) { m_threads.enqueue(std::move(function)); }
+
+private:
+    httplib::ThreadPool m_threads;
+};
+
+class routes : public httplib::Server {
+public:
+    // Its threads end when the socket that it seems to listen on is invalid.
+    void open(int listening) { svr_sock_ = listening; }
+    void close() { svr_sock_ = INVALID_SOCKET; }
+};
+
+class entrance : public httplib::Server {
+public:
+    explicit entrance(std::function<void(int socket)> admit) : m_admit{std::move(admit)} {
+        new_task_queue = [] { return new httplib::ThreadPool(1); };
+    }
+    // httplib's own queue of connections that it has not accepted yet is short.
+    int listen_longer() {
+        ::listen(svr_sock_, k_backlog);
+        return svr_sock_;
+    }
+
+private:
+    bool process_and_close_socket(socket_t socket) override {
+        m_admit(socket);
+        return true;
+    }
+    std::function<void(int socket)> m_admit;
+};
+
 struct settings {
     address where;
     milliseconds interval;
@@ -167,14 +223,17 @@ public:
     server(settings given, guard who)
         : m_settings{std::move(given)}, m_guard{std::move(who)}, m_looking{m_settings.conninfo, sessions::use::looking,
                                                                            k_looking_sessions},
-          m_acting{m_settings.conninfo, sessions::use::acting, k_acting_sessions}, m_pulse{m_settings.interval,
-                                                                                           [this] { return beat(); }} {
-        m_http.new_task_queue = [] { return new httplib::ThreadPool(k_threads); };
+          m_acting{m_settings.conninfo, sessions::use::acting, k_acting_sessions},
+          m_for_machines{m_settings.conninfo, sessions::use::looking, k_machine_sessions},
+          m_pulse{m_settings.interval, [this] { return beat(); }}, m_threads{k_threads},
+          m_machine_threads{k_machine_threads}, m_gate{gate_rules()}, m_entrance{
+                                                                          [this](int socket) { m_gate.add(socket); }} {
         m_http.set_payload_max_length(k_max_body);
-        m_http.set_keep_alive_timeout(1);
-        m_http.set_tcp_nodelay(true);
+        m_http.set_keep_alive_max_count(
+            1); // the next request of a connection would hold a thread before it has arrived
+        m_entrance.set_tcp_nodelay(true);
         // Not SO_REUSEPORT: two consoles on one port would share their visitors.
-        m_http.set_socket_options([](auto socket) {
+        m_entrance.set_socket_options([](auto socket) {
             const int on = 1;
             setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         });
@@ -197,21 +256,42 @@ public:
                   << (is_ipv6 ? "]:" : ":") << m_settings.where.port << "/" << std::endl;
         if (!std::cout)
             throw failure{"could not write to standard output"};
-        std::thread listening{[this] { m_http.listen_after_bind(); }};
-        while (!m_http.is_running()) // before that it cannot be stopped
+        m_http.open(m_entrance.listen_longer());
+        std::thread listening{[this] { m_entrance.listen_after_bind(); }};
+        while (!m_entrance.is_running()) // before that it cannot be stopped
             std::this_thread::sleep_for(milliseconds{1});
         until();
         m_pulse.stop();
-        m_http.stop();
+        m_entrance.stop();
         listening.join();
+        m_gate.stop();
+        m_http.close();
     }
 
 private:
     bool bind() {
         if (m_settings.where.port != 0)
-            return m_http.bind_to_port(m_settings.where.host, m_settings.where.port);
-        m_settings.where.port = m_http.bind_to_any_port(m_settings.where.host);
+            return m_entrance.bind_to_port(m_settings.where.host, m_settings.where.port);
+        m_settings.where.port = m_entrance.bind_to_any_port(m_settings.where.host);
         return m_settings.where.port > 0;
+    }
+
+    gate::rules gate_rules() {
+        gate::rules rules;
+        rules.most = k_most_waiting;
+        rules.most_delayed = k_most_delayed;
+        rules.largest = k_max_body + 16384; // with the head
+        rules.patience = k_request_patience;
+        rules.delay = [this](const request_head &head) {
+            const std::string given{head.header("authorization")};
+            return given.empty() || head.path() == "/health" || m_guard.knows_password(given) ? milliseconds{0}
+                                                                                              : k_wrong_password_delay;
+        };
+        rules.arrived = [this](int socket, const request_head &head) {
+            const bool is_machine = head.path() == "/health" || head.path() == "/metrics";
+            (is_machine ? m_machine_threads : m_threads).run([this, socket] { serve_connection(m_http, socket); });
+        };
+        return rules;
     }
 
     httplib::Server::HandlerResponse admit(const httplib::Request &request, httplib::Response &response) {
@@ -221,10 +301,12 @@ private:
             return result::Handled;
         }
         if (request.path != "/health" && !m_guard.knows_password(request.get_header_value("Authorization"))) {
-            if (request.has_header("Authorization"))
-                std::this_thread::sleep_for(k_wrong_password_delay);
             response.set_header("WWW-Authenticate", "Basic realm=\"Scylla\", charset=\"UTF-8\"");
             refuse(response, 401, "the password is needed");
+            return result::Handled;
+        }
+        if (request.has_header("Transfer-Encoding")) { // it could hold a thread for as long as it likes
+            refuse(response, 411, "a body needs a Content-Length");
             return result::Handled;
         }
         return result::Unhandled;
@@ -290,7 +372,7 @@ private:
     void add_for_machines() {
         m_http.Get("/health", [this](const httplib::Request &, httplib::Response &response) {
             try {
-                m_answers.get("health", milliseconds{500}, [this] { return m_looking.ask("select 1"); });
+                m_answers.get("health", milliseconds{500}, [this] { return m_for_machines.ask("select 1"); });
                 response.set_content("ok\n", "text/plain");
             } catch (const failure &error) {
                 response.status = 503;
@@ -300,7 +382,7 @@ private:
         m_http.Get("/metrics", [this](const httplib::Request &request, httplib::Response &response) {
             answer(request, response, "application/openmetrics-text; version=1.0.0; charset=utf-8", [this] {
                 return m_answers.get("metrics", milliseconds{1000},
-                                     [this] { return m_looking.ask("select scylla.metrics()"); });
+                                     [this] { return m_for_machines.ask("select scylla.metrics()"); });
             });
         });
     }
@@ -412,10 +494,24 @@ private:
     guard m_guard;
     sessions m_looking;
     sessions m_acting;
+    sessions m_for_machines;
     shared_answers m_answers;
     pulse m_pulse;
-    httplib::Server m_http;
+    routes m_http;
+    pool m_threads;
+    pool m_machine_threads;
+    gate m_gate;
+    entrance m_entrance;
 };
+
+// Each connection takes a descriptor.
+void raise_limit_of_descriptors() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 4096) {
+        limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 4096);
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
 
 maybe_text password_of(const console_options &options) {
     maybe_text password;
@@ -450,6 +546,7 @@ int serve_console(const context &given, const console_options &options) {
         throw usage_failure{"others could reach " + options.listen + " and change tasks",
                             {},
                             "Set a password (--password-file, SCYLLA_CONSOLE_PASSWORD), or use --read-only."};
+    console::raise_limit_of_descriptors();
     // Threads that are made from here on leave these signals to this one.
     sigset_t ending;
     sigemptyset(&ending);

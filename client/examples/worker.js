@@ -21,7 +21,7 @@ async function main(queue) {
       try {
         [verb, answer] = ['complete', countWords(spec)];
       } catch (error) { // whatever the spec is, the next task is another
-        answer = { code: 'no-text', description: error.message };
+        answer = { code: 'no-text', message: error.message };
       }
       try {
         await ask(`select from scylla.${verb}($1, $2, $3, attempt => $4)`, rn, me, JSON.stringify(answer), attempt);

@@ -30,7 +30,7 @@ while not stopping:
         try:
             verb, answer = "complete", count_words(spec)
         except Exception as error:  # whatever the spec is, the next task is another
-            verb, answer = "abort", {"code": "no-text", "description": repr(error)}
+            verb, answer = "abort", {"code": "no-text", "message": repr(error)}
         try:
             ask(f"select status from scylla.{verb}(%s, %s, %s, attempt => %s)", rn, me, Json(answer), attempt)
         except psycopg2.errors.ObjectNotInPrerequisiteState:

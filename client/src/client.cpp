@@ -159,11 +159,11 @@ std::optional<task_status> to_status(std::string_view text) {
 }
 
 struct error_params {
-    std::string code, description, args;
+    std::string code, message, args;
 };
 
 error_params to_params(const task_error &error) {
-    return {checked(error.code, "error"), checked(error.description, "error"), checked(error.args.text(), "error")};
+    return {checked(error.code, "error"), checked(error.message, "error"), checked(error.args.text(), "error")};
 }
 
 } // namespace
@@ -336,14 +336,14 @@ task client::abort(const resource_name &rn, const worker_name &worker, const tas
                    std::optional<int> attempt) {
     const error_params e = to_params(error);
     return to_one_task(m_executor->run(
-        sql::abort, {text(rn, "rn"), text(worker, "worker"), e.code, e.description, e.args, text(attempt)}));
+        sql::abort, {text(rn, "rn"), text(worker, "worker"), e.code, e.message, e.args, text(attempt)}));
 }
 
 task client::fail(const resource_name &rn, const worker_name &worker, const task_error &error,
                   std::optional<duration> retry_after, std::optional<int> attempt) {
     const error_params e = to_params(error);
-    return to_one_task(m_executor->run(sql::fail, {text(rn, "rn"), text(worker, "worker"), e.code, e.description,
-                                                   e.args, text(retry_after), text(attempt)}));
+    return to_one_task(m_executor->run(sql::fail, {text(rn, "rn"), text(worker, "worker"), e.code, e.message, e.args,
+                                                   text(retry_after), text(attempt)}));
 }
 
 task client::yield(const resource_name &rn, const worker_name &worker, std::optional<int> attempt) {

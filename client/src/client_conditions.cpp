@@ -17,7 +17,7 @@ bool client::resolve_callback(const std::string &token, const std::optional<json
 }
 bool client::reject_callback(const std::string &token, const task_error &error) {
     return text_of(m_executor->run(sql::reject_callback, {checked(token, "token"), checked(error.code, "error"),
-                                                          checked(error.description, "error"),
+                                                          checked(error.message, "error"),
                                                           checked(error.args.text(), "error")})[0][0]) == "t";
 }
 
@@ -52,9 +52,9 @@ void client::set_signal_owner(const std::string &name, const std::string &owner)
 }
 
 void client::create_trigger(const std::string &name, const json &signals, const json &action,
-                            const std::optional<std::string> &condition) {
+                            const std::optional<std::string> &condition, std::optional<duration> grace) {
     m_executor->run(sql::create_trigger, {checked(name, "name"), checked(signals.text(), "signals"),
-                                          checked(action.text(), "action"), text(condition, "condition")});
+                                          checked(action.text(), "action"), text(condition, "condition"), text(grace)});
 }
 void client::drop_trigger(const std::string &name) { m_executor->run(sql::drop_trigger, {checked(name, "name")}); }
 void client::pause_trigger(const std::string &name) { m_executor->run(sql::pause_trigger, {checked(name, "name")}); }

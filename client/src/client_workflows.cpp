@@ -88,8 +88,9 @@ template <typename Row> started_run to_started(const Row &row) {
 
 started_run client::start_workflow(const workflow_name &workflow, const start_options &options) {
     const pqxx::result rows = m_executor->run(
-        sql::start_workflow, {text(workflow, "workflow"), checked(options.params.text(), "params"),
-                              checked(options.version, "version"), text(options.request_id, "request_id")});
+        sql::start_workflow,
+        {text(workflow, "workflow"), checked(options.params.text(), "params"), checked(options.version, "version"),
+         text(options.request_id, "request_id"), checked(options.step_params.text(), "step_params")});
     return to_started(rows[0]);
 }
 
@@ -98,7 +99,7 @@ std::vector<started_run> client::start_workflows(const std::vector<start_request
     if (requests.empty())
         return all;
     all.reserve(requests.size());
-    detail::array_literal workflows, params, versions, request_ids;
+    detail::array_literal workflows, params, versions, request_ids, step_params;
     for (const start_request &request : requests) {
         workflows.add(text(request.workflow, "workflow"));
         params.add(checked(request.options.params.text(), "params"));
@@ -107,9 +108,10 @@ std::vector<started_run> client::start_workflows(const std::vector<start_request
             request_ids.add(checked(*request.options.request_id, "request_id"));
         else
             request_ids.add_null();
+        step_params.add(checked(request.options.step_params.text(), "step_params"));
     }
-    const pqxx::result rows =
-        m_executor->run(sql::start_workflows, {workflows.str(), params.str(), versions.str(), request_ids.str()});
+    const pqxx::result rows = m_executor->run(
+        sql::start_workflows, {workflows.str(), params.str(), versions.str(), request_ids.str(), step_params.str()});
     for_each_row(rows, [&](const auto &row) { all.push_back(to_started(row)); });
     return all;
 }

@@ -84,6 +84,10 @@ namespace {
 pqxx::connection connected(const std::string &conninfo) {
     try {
         return pqxx::connection{conninfo};
+    } catch (const pqxx::broken_connection &failure) {
+        error_info info = parse_error(failure.what(), "");
+        name_missing_database(info);
+        throw_error(std::move(info));
     } catch (...) {
         rethrow("", true);
     }

@@ -22,7 +22,7 @@ void worker_core::coordinate() {
             } catch (const read_only &) {
             } catch (const error &e) {
                 if (!m_started && (dynamic_cast<const not_supported *>(&e) || dynamic_cast<const denied *>(&e) ||
-                                   dynamic_cast<const invalid_argument *>(&e)))
+                                   dynamic_cast<const invalid_argument *>(&e) || e.sqlstate() == "3D000"))
                     throw; // not a temporary error
                 log(log_level::error, "call-failed", e.message(), nullptr, &e);
                 if (!sleep(m_options.reconnect_max))
@@ -32,8 +32,7 @@ void worker_core::coordinate() {
         shut_down();
     } catch (const quitting &) {
     } catch (...) {
-        const std::lock_guard lock{m_mutex};
-        m_failure = std::current_exception();
+        return end_by_exception();
     }
     {
         const std::lock_guard lock{m_mutex};
@@ -81,26 +80,31 @@ void worker_core::step() {
         if (m_looking && (!batch.empty() || may_lease(now)))
             want = room(batch.size());
     }
-    if (want > 0 && m_options.capacity) {
-        const std::size_t allowed = std::min(want, m_options.capacity(want));
-        if (allowed < want) {
+    if (want > 0) {
+        const std::size_t now = allowed(want);
+        if (now < want) {
             const std::lock_guard lock{m_mutex};
             m_capacity_at = steady::now() + m_options.capacity_interval;
         }
-        want = allowed;
+        want = now;
     }
     const auto start = steady::now();
+    std::exception_ptr refused;
     try {
         if (m_adopt)
             adopt();
         if (want > 0)
-            lease_pass(batch, want);
-        finish(batch);
+            refused = lease_pass(batch, want);
+        finish(batch); // the reports need no right to lease
     } catch (...) {
         put_back(batch, true);
         if (want > 0 && m_named_by_server)
             m_adopt = true;
         throw;
+    }
+    if (refused) {
+        put_back(batch, false);
+        std::rethrow_exception(refused);
     }
     if (want > 0 || !batch.empty()) {
         m_round_trip.add(steady::now() - start);
@@ -120,11 +124,19 @@ std::size_t worker_core::room(std::size_t about_to_leave) const {
 
 // The reports that are due now, up to the maximum for one call.
 worker_core::report_list worker_core::take_due(steady::time_point now) {
+    constexpr std::size_t most = std::size_t{1} << 24; // bytes of what one call reports, unless one alone has more
     report_list due;
     report_list later;
-    while (!m_finished.empty() && due.size() < m_options.max_batch) {
+    std::size_t size = 0;
+    while (!m_finished.empty() && due.size() < m_options.max_batch && size < most) {
         report &next = m_finished.front();
-        (next.not_before <= now ? due : later).push_back(std::move(next));
+        const bool fits = due.empty() || size + next.size() <= most;
+        if (next.not_before <= now && fits) {
+            size += next.size();
+            due.push_back(std::move(next));
+        } else {
+            later.push_back(std::move(next));
+        }
         m_finished.pop_front();
     }
     m_finished.insert(m_finished.begin(), std::make_move_iterator(later.begin()), std::make_move_iterator(later.end()));
@@ -191,8 +203,8 @@ steady::time_point worker_core::request_wait() {
 }
 
 // Leases from the queues in turn, until there is no more room or all have been tried. The completions of the batch are
-// sent with the first lease, if possible.
-void worker_core::lease_pass(report_list &batch, std::size_t want) {
+// sent with the first lease, if possible. Returns why the server refuses to lease.
+std::exception_ptr worker_core::lease_pass(report_list &batch, std::size_t want) {
     worker_name me;
     {
         const std::lock_guard lock{m_mutex};
@@ -203,21 +215,24 @@ void worker_core::lease_pass(report_list &batch, std::size_t want) {
     pass_result pass;
     try {
         pass = lease_in_turn(me, want, completions_in(batch));
-    } catch (...) {
+    } catch (const error &e) {
         const std::lock_guard lock{m_mutex};
         m_looking = true;
-        throw;
+        if (dynamic_cast<const connection_lost *>(&e) != nullptr || dynamic_cast<const read_only *>(&e) != nullptr)
+            throw;
+        return std::current_exception();
     }
     const std::lock_guard lock{m_mutex};
     m_fruitless = pass.leased > 0 ? 0 : m_fruitless + 1;
     m_looking = m_looking || !pass.exhausted;
+    return nullptr;
 }
 
 // The reports that can be sent together with a lease.
 std::vector<worker_core::report *> worker_core::completions_in(report_list &batch) {
     std::vector<report *> completions;
     for (report &r : batch)
-        if (r.result.what() == outcome::kind::complete && !r.result.metrics() && !r.in_doubt)
+        if (r.result.what() == outcome::kind::complete && !r.result.metrics() && r.doubts == 0)
             completions.push_back(&r);
     return completions;
 }

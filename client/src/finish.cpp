@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "calls.h"
+#include "refusal.h"
+#include "text.h"
 #include "worker_core.h"
 
 namespace scylla::detail {
@@ -14,6 +16,12 @@ std::vector<completion> worker_core::completions_of(const std::vector<report *> 
     return completions;
 }
 
+std::size_t worker_core::report::size() const {
+    const auto of = [](const std::optional<json> &value) { return value ? value->text().size() : 0; };
+    return of(result.result()) + of(result.metrics()) + result.error().message.size() +
+           result.error().args.text().size();
+}
+
 // Sends the reports that are not settled yet. Those that cannot be sent now stay unsettled.
 void worker_core::finish(report_list &batch) {
     std::vector<report *> completions;
@@ -22,9 +30,10 @@ void worker_core::finish(report_list &batch) {
     for (report &r : batch) {
         if (r.settled)
             continue;
-        if (r.result.what() == outcome::kind::complete && !r.result.metrics())
+        // What has broken the connection twice is sent alone: it may have been the reason.
+        if (r.result.what() == outcome::kind::complete && !r.result.metrics() && r.doubts < 2)
             completions.push_back(&r);
-        else if (r.result.what() == outcome::kind::yield && !r.in_doubt)
+        else if (r.result.what() == outcome::kind::yield && r.doubts == 0)
             yields.push_back(&r);
         else
             others.push_back(&r);
@@ -53,7 +62,7 @@ void worker_core::complete_together(const std::vector<report *> &reports) {
         throw;
     } catch (const read_only &) {
         throw;
-    } catch (const error &) { // one of them is malformed, or its task is locked: this must not affect the others
+    } catch (const std::exception &) { // one is malformed, or its task is locked: this must not affect the others
         for (report *r : reports)
             finish_alone(*r);
     }
@@ -79,44 +88,92 @@ void worker_core::yield_together(const std::vector<report *> &reports) {
     }
 }
 
-void worker_core::finish_alone(report &r) {
+namespace {
+
+// Of a long message the beginning is sent.
+task_error storable(const task_error &error) {
+    const std::string code = printable(error.code);
+    const std::size_t used = 6 * code.size() + error.args.text().size() + 200;
+    const std::size_t room = used + 1000 < k_max_error ? k_max_error - used : 1000;
+    return {code, printable(error.message, room), error.args};
+}
+
+} // namespace
+
+void worker_core::send(const report &r) {
     const task &t = r.job->task;
     const outcome &o = r.result;
+    m_control.call([&](client &c) {
+        switch (o.what()) {
+        case outcome::kind::complete:
+            c.complete(t.rn, *m_name, o.result(), o.metrics(), t.attempt);
+            break;
+        case outcome::kind::fail:
+            c.fail(t.rn, *m_name, storable(o.error()), o.retry_after(), t.attempt);
+            break;
+        case outcome::kind::abort:
+            c.abort(t.rn, *m_name, storable(o.error()), t.attempt);
+            break;
+        case outcome::kind::yield:
+            c.yield(t.rn, *m_name, t.attempt);
+            break;
+        }
+    });
+}
+
+void worker_core::finish_alone(report &r) {
     try {
-        m_control.call([&](client &c) {
-            const task_error error{printable(o.error().code), printable(o.error().description), o.error().args};
-            switch (o.what()) {
-            case outcome::kind::complete:
-                c.complete(t.rn, *m_name, o.result(), o.metrics(), t.attempt);
-                break;
-            case outcome::kind::fail:
-                c.fail(t.rn, *m_name, error, o.retry_after(), t.attempt);
-                break;
-            case outcome::kind::abort:
-                c.abort(t.rn, *m_name, error, t.attempt);
-                break;
-            case outcome::kind::yield:
-                c.yield(t.rn, *m_name, t.attempt);
-                break;
-            }
-        });
-        settle({&r}, o.what());
+        send(r);
+        settle({&r}, r.result.what());
     } catch (const connection_lost &) {
+        if (r.doubts >= k_max_doubts)
+            replace(r, "the connection broke " + std::to_string(r.doubts) + " times while it was sent", nullptr);
         throw;
     } catch (const read_only &) {
         throw;
     } catch (const lease_lost &) {
-        settle_refused(r, status_of(t.rn));
+        settle_refused(r, status_of(r.job->task.rn));
     } catch (const not_found &) {
         settle_refused(r, std::nullopt);
-    } catch (const invalid_argument &e) { // the result of the handler cannot be stored: an error of the handler
-        log(log_level::error, "invalid-outcome", e.message(), r.job.get(), &e);
-        r.result = r.attempts++ == 0 ? outcome::fail({"invalid-outcome", e.message()}) : outcome::yield();
     } catch (const error &e) {
-        r.attempts++;
-        r.not_before = steady::now() + backoff(r.attempts, std::chrono::milliseconds{100}, m_options.reconnect_max);
-        log(log_level::warning, "finish-failed", e.message(), r.job.get(), &e);
+        refused(r, e, &e);
+    } catch (const std::exception &e) { // no memory for the message
+        refused(r, e, nullptr);
     }
+}
+
+void worker_core::refused(report &r, const std::exception &why, const error *of_server) {
+    bool stopping = false;
+    {
+        const std::lock_guard lock{m_mutex};
+        stopping = m_stopping;
+    }
+    const std::string message = of_server != nullptr ? of_server->message() : why.what();
+    const fate next = fate_of(of_server != nullptr ? of_server->sqlstate() : "");
+    r.attempts++;
+    if (next == fate::permanent || (next == fate::unknown && r.attempts > (stopping ? 1 : k_max_repeats)))
+        return replace(r, message, of_server);
+    r.not_before = steady::now() + backoff(r.attempts, std::chrono::milliseconds{100}, m_options.reconnect_max);
+    log(log_level::warning, "finish-failed", message, r.job.get(), of_server);
+}
+
+// The same report would fail again: the task fails, or is yielded, or its lease expires, whichever the server accepts.
+void worker_core::replace(report &r, const std::string &why, const error *of_server) {
+    log(log_level::error, "invalid-outcome", why, r.job.get(), of_server);
+    if (r.result.what() == outcome::kind::yield) {
+        r.settled = true;
+        {
+            const std::lock_guard lock{m_mutex};
+            m_held.erase(r.job);
+        }
+        return lost(*r.job, task_status::running);
+    }
+    r.result =
+        r.spoilt ? outcome::yield() : outcome::fail({"invalid-outcome", "the server refuses the outcome: " + why});
+    r.spoilt = true;
+    r.attempts = 0;
+    r.doubts = std::min<std::size_t>(r.doubts, 1);
+    r.not_before = {};
 }
 
 std::optional<task_status> worker_core::status_of(const resource_name &rn) {
@@ -166,7 +223,7 @@ void worker_core::settle(const std::vector<report *> &reports, outcome::kind how
 
 // The lease is not ours any more. If a connection broke during the report, our own report may have ended it.
 void worker_core::settle_refused(report &r, std::optional<task_status> status) {
-    if (r.in_doubt && was_ours(r)) {
+    if (r.doubts > 0 && was_ours(r)) {
         settle({&r}, r.result.what());
         return;
     }
@@ -217,7 +274,7 @@ void worker_core::put_back(report_list &batch, bool in_doubt) {
         const std::lock_guard lock{m_mutex};
         for (report &r : batch)
             if (!r.settled) {
-                r.in_doubt = r.in_doubt || in_doubt;
+                r.doubts += in_doubt ? 1 : 0;
                 m_finished.push_back(std::move(r));
             }
     }

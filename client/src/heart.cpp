@@ -32,6 +32,8 @@ void worker_core::beat() {
             }
         }
     } catch (const quitting &) {
+    } catch (...) {
+        end_by_exception();
     }
 }
 

@@ -1,10 +1,21 @@
 #include "job.h"
 
+#include "contained.h"
+
 #include <algorithm>
 
 namespace scylla {
 
 namespace detail {
+
+namespace {
+
+// An exception of the application's function must not end the thread that extends leases.
+void call(const stop_link &link, stop_reason reason) {
+    contained([&] { link.function(reason); });
+}
+
+} // namespace
 
 void job_state::request_stop(stop_reason reason) {
     const std::lock_guard calling{m_calling};
@@ -17,14 +28,14 @@ void job_state::request_stop(stop_reason reason) {
     }
     m_stopped.notify_all();
     for (const auto &link : m_links)
-        link->function(reason);
+        call(*link, reason);
 }
 
 void job_state::add(const std::shared_ptr<stop_link> &link) {
     const std::lock_guard calling{m_calling};
     m_links.push_back(link);
     if (const stop_reason now = reason(); now != stop_reason::none)
-        link->function(now);
+        call(*link, now);
 }
 
 void job_state::remove(const std::shared_ptr<stop_link> &link) {
@@ -108,10 +119,9 @@ outcome outcome::abort(task_error error) {
 outcome outcome::yield() { return outcome{kind::yield}; }
 
 abort_task::abort_task(task_error error)
-    : std::runtime_error{error.code + ": " + error.description}, m_error{std::move(error)} {}
+    : std::runtime_error{error.code + ": " + error.message}, m_error{std::move(error)} {}
 
 fail_task::fail_task(task_error error, std::optional<duration> retry_after)
-    : std::runtime_error{error.code + ": " + error.description}, m_error{std::move(error)}, m_retry_after{retry_after} {
-}
+    : std::runtime_error{error.code + ": " + error.message}, m_error{std::move(error)}, m_retry_after{retry_after} {}
 
 } // namespace scylla

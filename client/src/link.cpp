@@ -32,9 +32,12 @@ void link::ensure() {
             for (const std::string &command : m_setup)
                 m_connection->command(command);
             m_client.reset(new client{std::make_unique<owned_executor>(*m_connection)});
+            m_was_connected = true;
             m_around.connected();
         } catch (const error &e) {
             drop(e);
+            if (!m_was_connected && e.sqlstate() == "3D000")
+                throw; // trying again would not help
             if (!m_around.sleep(nanoseconds{0}))
                 throw quitting{};
         }

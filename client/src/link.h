@@ -35,6 +35,7 @@ public:
 
     // Runs a function on a client, or on an executor, of this connection, which is made first if there is none.
     // @throw quitting the link is closed, or there is no more time to connect
+    // @throw not_found there is no such database, and has not been
     // @throw connection_lost, read_only: the connection is gone, and what the function did is in doubt
     // @throw error anything else that the function throws
     template <class F> auto call(F function) -> decltype(function(std::declval<client &>())) {
@@ -95,6 +96,7 @@ private:
     surroundings m_around;
     std::vector<std::string> m_setup;
     std::size_t m_failures = 0;
+    bool m_was_connected = false;
     std::atomic<std::uint64_t> m_calls{0};
     std::atomic<bool> m_closed{false};
     std::atomic<steady::rep> m_started{0}; // of the call that is running; 0: none

@@ -11,9 +11,8 @@
                                                                           "answers, " MICROSECONDS("answered") " from" \
                                                                                                                " "
 #define TIME(parameter) "(timestamptz 'epoch' + " parameter "::bigint * interval '1 microsecond')"
-#define TASK_ERROR(code, description, args)                                                                            \
-    "pg_catalog.jsonb_build_object('code', " code "::text, 'description', " description "::text, 'args', " args        \
-    "::jsonb)"
+#define TASK_ERROR(code, message, args)                                                                                \
+    "pg_catalog.jsonb_build_object('code', " code "::text, 'message', " message "::text, 'args', " args "::jsonb)"
 
 namespace scylla::detail {
 namespace sql {
@@ -60,7 +59,7 @@ const statement revoke_signal{"scylla_revoke_signal", "select scylla.revoke_sign
 const statement set_signal_owner{"scylla_set_signal_owner", "select scylla.set_signal_owner($1, $2)"};
 
 const statement create_trigger{"scylla_create_trigger",
-                               "select scylla.create_trigger($1, $2::jsonb, $3::jsonb, $4::jsonpath)"};
+                               "select scylla.create_trigger($1, $2::jsonb, $3::jsonb, $4::jsonpath, $5::interval)"};
 const statement drop_trigger{"scylla_drop_trigger", "select scylla.drop_trigger($1)"};
 const statement pause_trigger{"scylla_pause_trigger", "select scylla.pause_trigger($1)"};
 const statement resume_trigger{"scylla_resume_trigger", "select scylla.resume_trigger($1)"};
@@ -240,13 +239,14 @@ const statement grant_workflow{"scylla_grant_workflow", "select scylla.grant_wor
 const statement revoke_workflow{"scylla_revoke_workflow", "select scylla.revoke_workflow($1, $2, $3)"};
 const statement start_workflow{
     "scylla_start_workflow",
-    "select code, workflow_id, instance, run, status from scylla.start_workflow($1, $2::jsonb, $3, $4)"};
+    "select code, workflow_id, instance, run, status from scylla.start_workflow($1, $2::jsonb, $3, $4, $5::jsonb)"};
 const statement start_workflows{
     "scylla_start_workflows",
     "select code, workflow, instance, run, status from scylla.start_workflows((select "
     "coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('workflow', w, 'params', p::jsonb, 'version', v, "
-    "'request_id', r) order by n), '[]') from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[]), "
-    "pg_catalog.unnest($3::text[]), pg_catalog.unnest($4::text[])) with ordinality _ (w, p, v, r, n)))"};
+    "'request_id', r, 'step_params', s::jsonb) order by n), '[]') from rows from (pg_catalog.unnest($1::text[]), "
+    "pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::text[]), pg_catalog.unnest($4::text[]), "
+    "pg_catalog.unnest($5::text[])) with ordinality _ (w, p, v, r, s, n)))"};
 const statement set_output{"scylla_set_output", "select scylla.set_output($1, $2::jsonb, $3::jsonb, $4, $5::int)",
                            "held"};
 const statement restart_run{"scylla_restart_run",

@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -89,21 +90,27 @@ std::size_t utf8_length(std::string_view text) {
 
 } // namespace
 
-std::string printable(std::string_view text) {
-    constexpr std::size_t longest = std::size_t{64} * 1024;
+std::string printable(std::string_view text, std::size_t room) {
+    constexpr std::size_t room_for_note = 50;
     std::string result;
-    while (!text.empty()) {
+    std::size_t size = 0; // of its JSON
+    std::size_t characters = 0;
+    std::size_t kept = 0; // bytes of the result that leave room for the note
+    for (; !text.empty(); characters++) {
         const std::size_t length = utf8_length(text);
-        const std::size_t taken = length == 0 ? 1 : length;
-        if (result.size() + taken > longest)
-            break;
-        if (length == 0)
-            result += '?';
-        else
-            result += text.substr(0, length);
-        text.remove_prefix(taken);
+        const std::string_view next = length == 0 ? "?" : text.substr(0, length);
+        const auto first = static_cast<unsigned char>(next[0]);
+        if (size <= room)
+            result += next;
+        size += first < 0x20 ? 6 : first == '"' || first == '\\' ? 2 : next.size();
+        if (size + room_for_note <= room)
+            kept = result.size();
+        text.remove_prefix(std::max<std::size_t>(length, 1));
     }
-    return result;
+    if (size <= room)
+        return result;
+    result.resize(kept);
+    return result + "… (cut: " + std::to_string(characters) + " characters)";
 }
 
 std::string interval(duration value) { return std::to_string(value.count()) + " microseconds"; }
@@ -222,10 +229,23 @@ error_info parse_error(std::string_view text, std::string_view sqlstate) {
     return info;
 }
 
+// libpq has no SQLSTATE of a connection that was refused. A server may say this in another language.
+void name_missing_database(error_info &info) {
+    const std::size_t found = info.message.find("database \"");
+    if (info.sqlstate.empty() && found != std::string::npos &&
+        info.message.find("\" does not exist", found) != std::string::npos)
+        info.sqlstate = "3D000";
+}
+
 void throw_error(error_info info) {
     const std::string &state = info.sqlstate;
     const auto is = [&](std::string_view code) { return state == code; };
     const auto in_class = [&](std::string_view code) { return starts_with(state, code); };
+    const bool lacks_extension = is("42883") || is("3F000") || is("42P01");
+    if (lacks_extension && info.hint.empty())
+        info.hint = "Run CREATE EXTENSION scylla in this database, or ALTER EXTENSION scylla UPDATE.";
+    if (is("3D000") && info.hint.empty())
+        info.hint = "Create the database, or name another one in the connection string.";
     if (state.empty() || in_class("08") || in_class("57P"))
         throw connection_lost{std::move(info)};
     if (is("55000")) {
@@ -235,13 +255,13 @@ void throw_error(error_info info) {
     }
     if (is("2BP01"))
         throw wrong_state{std::move(info)};
-    if (is("P0002") || is("42704"))
+    if (is("P0002") || is("42704") || is("3D000"))
         throw not_found{std::move(info)};
     if (is("23505") || is("42710"))
         throw duplicate{std::move(info)};
     if (in_class("22"))
         throw invalid_argument{std::move(info)};
-    if (is("0A000") || is("42883") || is("3F000") || is("42P01"))
+    if (is("0A000") || lacks_extension)
         throw not_supported{std::move(info)};
     if (is("42501"))
         throw denied{std::move(info)};

@@ -15,9 +15,11 @@ namespace scylla::detail {
 // A text as a parameter. The protocol ends it at its first zero byte, so one with such a byte is refused.
 std::string checked(const std::string &value, std::string_view argument);
 
-// Valid UTF-8 without zero bytes, at most 64 kB: what cannot be stored is replaced, so that an error can always be
-// reported.
-std::string printable(std::string_view text);
+constexpr std::size_t k_max_error = std::size_t{1} << 20; // bytes of an error's JSON that the server stores
+
+// Valid UTF-8 without zero bytes, whose JSON has at most so many bytes: what cannot be stored is replaced, and what is
+// too long is cut at a character, and says so. So an error can always be reported.
+std::string printable(std::string_view text, std::size_t room = k_max_error / 16);
 
 std::string interval(duration value);    // '1500000 microseconds'
 std::string timestamp(time_point value); // microseconds since 1970, for the server to convert
@@ -49,6 +51,8 @@ std::string json_array(const std::vector<resource_name> &names);
 error_info parse_error(std::string_view text, std::string_view sqlstate);
 
 // Throws the class for the SQLSTATE and the rule.
+// Gives the refusal of a connection to a database that does not exist its SQLSTATE.
+void name_missing_database(error_info &info);
 [[noreturn]] void throw_error(error_info info);
 
 } // namespace scylla::detail

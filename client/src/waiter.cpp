@@ -22,6 +22,8 @@ void worker_core::wait() {
                 return;
         }
     } catch (const quitting &) {
+    } catch (...) {
+        end_by_exception();
     }
 }
 

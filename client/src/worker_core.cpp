@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "contained.h"
 #include "text.h"
 
 namespace scylla {
@@ -51,6 +52,7 @@ worker_options checked(worker_options options) {
 
 // Notices are for people: they would tell at each new connection that a queue does not exist (yet).
 constexpr const char *k_quiet = "set client_min_messages = warning";
+constexpr const char *k_invalid = "invalid-outcome";
 constexpr const char *k_read_committed = "set default_transaction_isolation = 'read committed'";
 
 } // namespace
@@ -80,12 +82,12 @@ std::size_t worker_core::run() {
         m_ran = true;
     }
     try {
-        m_threads.emplace_back([this] { coordinate(); });
-        m_threads.emplace_back([this] { beat(); });
+        start_thread(&worker_core::coordinate);
+        start_thread(&worker_core::beat);
         if (m_options.use_wait)
-            m_threads.emplace_back([this] { wait(); });
+            start_thread(&worker_core::wait);
         for (std::size_t i = 0; i < m_options.concurrency; i++)
-            m_threads.emplace_back([this] { handle(); });
+            start_thread(&worker_core::handle);
     } catch (...) { // no more threads
         quit();
         throw;
@@ -102,6 +104,22 @@ std::size_t worker_core::run() {
         log(log_level::warning, "abandoned", std::to_string(running) + " handlers are still running");
     log(log_level::info, "stopped", "the worker has stopped");
     return running;
+}
+
+void worker_core::start_thread(void (worker_core::*body)()) {
+    const std::lock_guard lock{m_mutex};
+    m_threads.emplace_back(body, this);
+}
+
+// The exception in progress ends the worker.
+void worker_core::end_by_exception() noexcept {
+    {
+        const std::lock_guard lock{m_mutex};
+        if (!m_failure)
+            m_failure = std::current_exception();
+        m_coordinator_done = true;
+    }
+    m_for_run.notify_all();
 }
 
 // Watches until the coordinator has ended, or the time to stop is over.
@@ -224,7 +242,15 @@ void worker_core::log(log_level level, std::string_view event, std::string messa
     if (why != nullptr)
         entry.sqlstate = why->sqlstate();
     const std::lock_guard lock{m_log_mutex};
-    m_options.log(entry);
+    contained([&] { m_options.log(entry); });
+}
+
+// How many tasks the application lets it lease now.
+std::size_t worker_core::allowed(std::size_t room) {
+    std::size_t result = m_options.capacity ? 0 : room;
+    if (m_options.capacity && !contained([&] { result = std::min(room, m_options.capacity(room)); }))
+        log(log_level::error, "capacity-failed", "capacity threw an exception");
+    return result;
 }
 
 void worker_core::stop_on_signals() {
@@ -263,41 +289,91 @@ void worker_core::handle() {
         lock.unlock();
 
         const auto start = steady::now();
-        outcome result = run_handler(job);
-        const nanoseconds took = steady::now() - start;
-
-        lock.lock();
-        m_counters.running--;
-        m_handler_time.add(took);
-        if (job->gone || job->phase == job_state::phase::abandoned) { // the result is not needed
-            m_held.erase(job);
-            m_for_coordinator.notify_one(); // there is room again
-        } else {
-            job->phase = job_state::phase::finished;
-            m_finished.emplace_back(job, std::move(result));
-            if (m_finished.size() >= m_notify_at || m_stopping)
-                m_for_coordinator.notify_one();
+        outcome result = outcome::fail({k_invalid, ""}); // if there is no memory to say more
+        try {
+            result = run_handler(job);
+#ifdef __GLIBCXX__
+        } catch (abi::__forced_unwind &) { // its thread ends, and nothing else
+            ended(job, start, outcome::fail({k_invalid, "the handler ended its thread (pthread_exit)"}));
+            replace_this_thread();
+            throw;
+#endif
+        } catch (...) { // NOLINT(bugprone-empty-catch)
         }
+        ended(job, start, std::move(result));
+        lock.lock();
     }
 }
 
+// A handler has ended.
+void worker_core::ended(const job_pointer &job, steady::time_point start, outcome result) {
+    const nanoseconds took = steady::now() - start;
+    const std::lock_guard lock{m_mutex};
+    m_counters.running--;
+    m_handler_time.add(took);
+    if (job->gone || job->phase == job_state::phase::abandoned) { // the result is not needed
+        m_held.erase(job);
+        m_for_coordinator.notify_one(); // there is room again
+    } else {
+        job->phase = job_state::phase::finished;
+        m_finished.emplace_back(job, std::move(result));
+        if (m_finished.size() >= m_notify_at || m_stopping)
+            m_for_coordinator.notify_one();
+    }
+}
+
+void worker_core::replace_this_thread() {
+    const std::lock_guard lock{m_mutex};
+    if (m_quit)
+        return;
+    for (std::thread &thread : m_threads)
+        if (thread.get_id() == std::this_thread::get_id()) {
+            std::thread next{&worker_core::handle, this};
+            thread.detach();
+            thread = std::move(next);
+            return;
+        }
+}
+
+namespace {
+
+// jsonb holds no more, and several at once would exceed a message of the protocol.
+outcome bounded(outcome made) {
+    constexpr std::size_t most = std::size_t{1} << 28;
+    for (const std::optional<json> *value : {&made.result(), &made.metrics()})
+        if (*value && (*value)->text().size() > most)
+            return outcome::fail({k_invalid, "the handler returned JSON of " + std::to_string((*value)->text().size()) +
+                                                 " bytes, more than " + std::to_string(most)});
+    return made;
+}
+
+} // namespace
+
+// @throw std::bad_alloc
 outcome worker_core::run_handler(const job_pointer &job) {
-    std::string description;
+    task_error error{"exception", ""};
     scylla::job view{job};
     try {
-        return m_handler(view);
+        return bounded(m_handler(view));
     } catch (const abort_task &e) {
         return outcome::abort(e.error());
     } catch (const fail_task &e) {
         return outcome::fail(e.error(), e.retry_after());
     } catch (const std::exception &e) {
-        description = e.what();
+        if (const char *what = e.what(); what != nullptr)
+            error.message = what;
+        else
+            error = {k_invalid, "the handler threw a " + type_of_exception() + " whose what() is null"};
+#ifdef __GLIBCXX__
+    } catch (abi::__forced_unwind &) {
+        throw;
+#endif
     } catch (...) {
-        description = "an exception that is no std::exception";
+        error.message = "an exception that is no std::exception: " + type_of_exception();
     }
     if (job->reason() != stop_reason::none)
         return outcome::yield();
-    return outcome::fail({"exception", std::move(description)});
+    return outcome::fail(std::move(error));
 }
 
 } // namespace detail

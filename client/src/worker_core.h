@@ -47,10 +47,12 @@ private:
         report(job_pointer j, outcome o) : job{std::move(j)}, result{std::move(o)} {}
         job_pointer job;
         outcome result;
-        bool in_doubt = false;           // it was sent, and the connection broke
+        std::size_t doubts = 0;          // times that it was sent, and the connection broke
         bool settled = false;            // the server has it, or will never get it
         steady::time_point not_before{}; // of the next attempt to send it
-        std::size_t attempts = 0;
+        std::size_t attempts = 0;        // of this outcome, that the server refused
+        bool spoilt = false;             // the handler's outcome was refused for good, and has been replaced
+        [[nodiscard]] std::size_t size() const;
     };
     using report_list = std::vector<report>;
     struct lease_request {
@@ -79,7 +81,12 @@ private:
     link::surroundings surroundings(const char *role);
     void log(log_level level, std::string_view event, std::string message, const job_state *job = nullptr,
              const error *why = nullptr);
+    void end_by_exception() noexcept;
+    std::size_t allowed(std::size_t room);
+    void start_thread(void (worker_core::*body)());
     void handle();
+    void ended(const job_pointer &job, steady::time_point start, outcome result);
+    void replace_this_thread();
     outcome run_handler(const job_pointer &job);
 
     // coordinator.cpp: leasing, and what is sent next
@@ -95,7 +102,7 @@ private:
     [[nodiscard]] bool may_lease(steady::time_point now) const;
     void name_oneself();
     void adopt();
-    void lease_pass(report_list &batch, std::size_t want);
+    std::exception_ptr lease_pass(report_list &batch, std::size_t want);
     static std::vector<report *> completions_in(report_list &batch);
     pass_result lease_in_turn(const worker_name &me, std::size_t want, std::vector<report *> completions);
     std::vector<leased_job> lease(const lease_request &request, const std::vector<report *> &completions);
@@ -113,6 +120,9 @@ private:
     void complete_together(const std::vector<report *> &reports);
     void yield_together(const std::vector<report *> &reports);
     void finish_alone(report &r);
+    void send(const report &r);
+    void refused(report &r, const std::exception &why, const error *of_server);
+    void replace(report &r, const std::string &why, const error *of_server);
     void settle(const std::vector<report *> &reports, outcome::kind how);
     void settle_refused(report &r, std::optional<task_status> status);
     bool was_ours(const report &r);

@@ -334,6 +334,18 @@ TEST(NoExtension, IsToldApart) {
         FAIL();
     } catch (const not_supported &e) {
         EXPECT_EQ(e.sqlstate(), "3F000");
+        EXPECT_EQ(e.hint(), "Run CREATE EXTENSION scylla in this database, or ALTER EXTENSION scylla UPDATE.");
+    }
+}
+
+TEST(NoDatabase, IsToldApartAndSaysWhatToDo) {
+    pool connections{"dbname=no_such_database", 1};
+    try {
+        client{connections}.get("x");
+        FAIL();
+    } catch (const not_found &e) {
+        EXPECT_EQ(e.sqlstate(), "3D000");
+        EXPECT_EQ(e.hint(), "Create the database, or name another one in the connection string.");
     }
 }
 

@@ -14,10 +14,12 @@
 
 namespace scylla_test {
 
-// A name that no other test has used.
+// A name that no other test has used, in an earlier process with the same number either.
 inline std::string unique(const std::string &what) {
     static std::atomic<int> last{0};
-    return what + '-' + std::to_string(getpid()) + '-' + std::to_string(++last);
+    static const auto begun = std::chrono::system_clock::now().time_since_epoch() / std::chrono::milliseconds{1};
+    return what + '-' + std::to_string(getpid()) + '-' + std::to_string(begun % 1'000'000) + '-' +
+           std::to_string(++last);
 }
 
 // Waits until a condition holds; false at the deadline.

@@ -483,6 +483,10 @@ TEST_F(Calls, Workflows) {
     EXPECT_EQ(started.run, 1);
     EXPECT_EQ(started.status, "CREATED");
     EXPECT_EQ(c.start_workflow(workflow, options).code, 0);
+    start_options of_step;
+    of_step.step_params = json{R"({"no such step": {}})"};
+    thrown<invalid_argument>([&] { c.start_workflow(workflow, of_step); });
+    thrown<invalid_argument>([&] { c.start_workflows({{workflow, of_step}}); });
     EXPECT_TRUE(c.start_workflows({}).empty());
     const resource_name no_step = c.submit(queue_name{"calls_no_step"}, "1").rn;
     step_output output;

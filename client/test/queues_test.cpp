@@ -240,7 +240,7 @@ TEST_F(Calls, WorkflowEvents) {
 
 TEST_F(Calls, Metrics) {
     submit();
-    EXPECT_NE(c.metrics().find("scylla_tasks{queue=\"" + queue.str() + "\""), std::string::npos);
+    EXPECT_NE(c.metrics().find("pgscylla_tasks{queue=\"" + queue.str() + "\""), std::string::npos);
 }
 
 TEST_F(Calls, Backoff) {

@@ -187,12 +187,11 @@ TEST_F(Worker, TurnsOutcomesIntoCalls) {
         {R"("nothing")", "status = 'completed' and result is null"},
         {R"("metrics")", R"(status = 'completed' and result = '1' and metrics = '{"s": 2}')"},
         {R"("abort")", "status = 'aborted' and errors -> 0 ->> 'code' = 'a'"},
-        {R"("abort_task")",
-         R"(status = 'aborted' and errors @> '[{"code": "b", "description": "d", "args": {"x": 1}}]')"},
+        {R"("abort_task")", R"(status = 'aborted' and errors @> '[{"code": "b", "message": "d", "args": {"x": 1}}]')"},
         {R"("fail")",
          "status = 'waiting' and failures = 1 and errors -> 0 ->> 'code' = 'c' and not_before > now() + '50 min'"},
         {R"("fail_task")", "status = 'waiting' and errors -> 0 ->> 'code' = 'd' and not_before > now() + '50 min'"},
-        {R"("throw")", R"(errors -> 0 @> '{"code": "exception", "description": "wei\u00df?"}' and failures >= 1)"},
+        {R"("throw")", R"(errors -> 0 @> '{"code": "exception", "message": "wei\u00df?"}' and failures >= 1)"},
         {R"("throw 1")", "errors -> 0 ->> 'code' = 'exception' and failures >= 1"},
         {R"("malformed")", "errors -> 0 ->> 'code' = 'invalid-outcome' and failures >= 1"},
     };
@@ -554,6 +553,14 @@ TEST_F(Worker, RefusesWhatCannotPassByItself) {
     o.conninfo = "dbname=template1";
     worker without_extension{o, [](job &) {}};
     EXPECT_THROW(without_extension.run(), not_supported);
+
+    o.conninfo = "dbname=no_such_database";
+    worker without_database{o, [](job &) {}};
+    EXPECT_THROW(without_database.run(), not_found);
+    o.name = "me";
+    worker named{o, [](job &) {}};
+    EXPECT_THROW(named.run(), not_found);
+    o.name.reset();
 
     ask(connection, "do $$ begin if not exists (select from pg_roles where rolname = 'client_login') then "
                     "create role client_login login; end if; end $$");

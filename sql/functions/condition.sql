@@ -19,7 +19,7 @@ create or replace function scylla.reject_callback(token text, error jsonb) retur
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_reject_callback';
 comment on function scylla.reject_callback is
 'Rejects a callback: it has failed, and the on_failure of each task that waits for it decides what that means.
-  error  an object {"code", "args", "description"}, as for abort(); it becomes the error of tasks that are aborted
+  error  an object {"code", "args", "message"}, as for abort(); it becomes the error of tasks that are aborted
 False: the callback had been resolved or rejected before; nothing changes. Needs only the token.
 Errors: P0002 there is no such callback, or it has expired; 22023 bad argument. Locks: as resolve_callback().';
 

@@ -30,7 +30,7 @@ create or replace function scylla.abort(rn text, worker text, error jsonb, attem
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_abort';
 comment on function scylla.abort is
 'Ends a task as aborted: it cannot be done, and is not retried.
-  error  an object with a string "code"; "args" and "description" default to {} and ""
+  error  an object with a string "code"; "args" and "message" default to {} and "". A "description" without a "message" becomes the message
 Errors: P0002 no such task; 55000 the lease is lost; 22023 bad argument.';
 
 create or replace function scylla.fail(rn text, worker text, error jsonb, retry_after interval = null, attempt integer = null)

@@ -26,6 +26,10 @@ create or replace function scylla._check_max_tasks(max_tasks integer) returns vo
 comment on function scylla._check_max_tasks is
     'Raises an error for a bad value of the argument max_tasks, for functions that are not in C.';
 
+create or replace function scylla._duration(duration text) returns interval
+    language c immutable parallel safe as 'MODULE_PATHNAME', 'scylla_duration';
+comment on function scylla._duration is 'Internal: a duration as an interval; null if it is none. A cast would depend on intervalstyle.';
+
 create or replace function scylla._settled(rollup jsonb, status text) returns jsonb language sql immutable parallel safe
 begin atomic
     select pg_catalog.jsonb_object_agg(k.status, case when k.leaves is null then pg_catalog.jsonb_build_object('cnt', k.count) else k.leaves end)

@@ -7,7 +7,9 @@ comment on function scylla.define_job is
   job       1..200 characters
   queue     where its tasks are submitted; the caller needs the privilege submit on it
   settings  chunk_size (ids per task; null: all in one), select_work (a function of args jsonb that returns setof bigint or bigint[]:
-            the ids of a run that names none; called as the owner, with search_path = pg_catalog, pg_temp), args (an object: defaults), allow_multiple (true; false: one run
+            the ids of a run that names none; called as the owner, with search_path = pg_catalog, pg_temp), ids
+            (instead: those of a run that names none, as [[1, 3], [5, 5]]), max_wait (scylla.job_plan.overdue tells of runs that wait for
+            older plans for longer), args (an object: defaults), allow_multiple (true; false: one run
             at a time), priority, max_attempts, retry, run_timeout (as for submit), sources, sinks (any JSON: documentation)
   needs     an array of {"job": name, "max_lag": interval, "args": {...}, "unique": false, "allow_missing": false}: what must not be
             older than max_lag, for the same ids. args override those of the request, for that job and all that it needs; unique: its
@@ -39,7 +41,7 @@ create or replace function scylla.run_job(job text, ids int8multirange = null, a
 comment on function scylla.run_job is
 'Runs a job over ids, and before it everything that it needs and that is not fresh. Returns the name of the plan, which is open. The caller
 needs the privilege submit on the queues of the job and of all that it needs. Or the caller needs run on the job, and its owner needs submit.
-  ids      null: those that select_work finds
+  ids      null: those of the job, or those that select_work finds
   args     an object, for the tasks of the job and of all that it needs
   options  prune (slice: a job that is needed runs for all ids of a slice if one of them is stale; chunk: only the chunks with a stale
            id), strict_order (false; true: wait for a chunk that runs in this plan even if its older result is fresh enough), variant
@@ -63,7 +65,7 @@ create or replace function scylla.mark_fresh(job text, ids int8multirange, finis
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_mark_fresh';
 comment on function scylla.mark_fresh is
 'Records that ids of a job are as fresh as of a time, for data that was produced in another way. Never makes anything less fresh.
-  finished  null: now
+  finished  not in the future, apart from a minute by which clocks may differ; null: now
   variant   1..200 characters; null: that of runs without one
 Errors: 42704 no such job; 42501 not the owner; 22023 bad argument.';
 
@@ -102,7 +104,7 @@ begin
         ), numbered as (
             select c.name, row_number() over (order by c.name <> _job_nodes.job, c.name collate "C") as node from closure c
         ), edge as (
-            select above.node as above, below.node as below, min(n ->> 'max_lag') as max_lag, min((n ->> 'max_lag')::interval) as lag
+            select above.node as above, below.node as below, min(n ->> 'max_lag') as max_lag, min(scylla._duration(n ->> 'max_lag')) as lag
             from numbered above
             join scylla.job_type t on t.name = above.name
             cross join lateral jsonb_array_elements(t.needs) n

@@ -15,4 +15,4 @@ create or replace function scylla.drop_job_template(job_type text, version text)
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_drop_job_template';
 comment on function scylla.drop_job_template is
 'Removes a version of a job template. Steps that would begin with it fail. Errors: 42704 no such template; 42501 the job type belongs to
-another role; 2BP01 another template inherits from it; 22023 bad argument. Locks: as create_job_template().';
+another role; 2BP01 another template inherits from it, or it is the last of its job type and the active version of a workflow uses it; 22023 bad argument. Locks: as create_job_template().';

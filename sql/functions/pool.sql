@@ -47,7 +47,7 @@ comment on function scylla.report_usage is
 'Reports how much of a pool is in use, by anyone. For each resource, the free amount is the capacity minus the larger of two amounts:
 what is reserved, and what was reported plus what has been reserved since. The report with the latest time counts. Needs report.
   used  amounts by resource; a resource that is missing counts as 0
-  at    the time of the measurement, not in the future; null: now
+  at    the time of the measurement, not in the future, apart from a minute by which clocks may differ; null: now
 Errors: 42704 unknown pool; 42501 no privilege; 22023 bad argument.';
 
 create or replace function scylla.grant_pool(pool text, role text, privilege text) returns void

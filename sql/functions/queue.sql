@@ -34,7 +34,7 @@ comment on function scylla.create_queue is
   rate_per_key     the same for the tasks of each key; tasks without a key are not bounded
   handler          name of the function that runs the tasks inside the server: function (scylla.task) returns jsonb; null: none.
                    It runs as the owner of the queue. Only members of the owner may set it, with EXECUTE on the function
-  run_timeout      how long one run of a task may take, whatever its heartbeats; then it fails with the code run-timeout, and a server
+  run_timeout      how long one run of a task may take (null: with a handler scylla.handler_timeout), whatever its heartbeats; then it fails with the code run-timeout, and a server
                    worker interrupts the call of the handler; null: any time
 Errors: 42710 it exists; 22023 bad argument; 42501 no privilege for the handler.';
 

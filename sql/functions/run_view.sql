@@ -133,7 +133,7 @@ create or replace function scylla._failed_steps(run bigint, viewer bigint, max_s
         select inside.*
         from scope
         join scylla.workflow_step_state s on s.scope = scope.id and s.loop is not null
-         and s.status <> all ('{SUCCEEDED,COMPLETED_WITH_ERROR,SKIPPED}')
+         and s.status <> all ('{SUCCEEDED,COMPLETED_WITH_ERROR,SKIPPED,NOT_CREATED}')
         cross join lateral (
             select i.id, scope.workflow, scope.instance, i.numbers, i.parent, i.step, scylla._is_failed(i.status) from scylla.workflow_iteration i
             where i.parent = s.scope and i.step = s.step and not i.past and i.status <> 'SUCCEEDED'
@@ -182,7 +182,7 @@ create or replace function scylla._workflow_nodes(definition jsonb, run bigint)
     ), state as materialized (
         select s.step, s.status, count(*) as count, min(s.loop ->> 'workflow') as workflow, min(s.loop ->> 'instance') as instance
         from (select _workflow_nodes.run as id
-              union all select i.id from scylla.workflow_iteration i where i.root = _workflow_nodes.run and not i.past) scope
+              union all select i.id from scylla.workflow_iteration i where i.root = _workflow_nodes.run and not i.past and not i.aside) scope
         -- Of each scope by itself (offset 0), also where the planner knows of no rows in a table that has not been analyzed since it has some.
         cross join lateral (select * from scylla.workflow_step_state s where s.scope = scope.id offset 0) s
         where s.status <> 'NOT_CREATED'

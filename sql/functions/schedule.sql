@@ -51,7 +51,7 @@ create or replace function scylla.schedule_job(
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_schedule_job';
 comment on function scylla.schedule_job is
 'Runs a job repeatedly, as the role that calls this. Returns the first planned time. The plan is named name/planned time.
-  job, ids, args  as for run_job(); ids null: those that select_work finds each time
+  job, ids, args  as for run_job(); ids null: those of the job, or those that select_work finds each time
   planned_key     the key in args that gets the planned time
   options         as for run_job(), without plan, not_before and request_id
 The other arguments are those of schedule(); where they refer to the previous task, they refer to the previous plan. A planned time

@@ -25,7 +25,8 @@ comment on function scylla.submit is
   key           the tenant, customer or host that the task is for; used by limits per key
   wait_for      what else must happen first: an array of {"callback": token}, {"signal": name, "match": {...}, "since": time},
                 {"check": {"queue": queue, "spec": question, "every": interval}} and {"task": rn}, each perhaps with "on_failure", by default on_dependency_failure, and with "timeout" and
-                "on_timeout": "abort", "skip" or "ignore"; their values follow those of depends_on in args
+                "on_timeout": "abort", "skip" or "ignore", a check also with "execution_timeout" and "retries": each of so many tries more has that time;
+                their values follow those of depends_on in args
   needs         what it needs of pools: {"pool": {"resource": amount}}, of all of them at once, or {"any": ["pool", "pool"],
                 "resource": amount}, of one of them; it is ready once it has been placed
   expected_runtime  how long it will hold that, for planning (docs/pools.md); null: not known

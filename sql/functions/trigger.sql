@@ -1,6 +1,6 @@
 -- Triggers: sets of signals that start tasks and plans.
 
-create or replace function scylla.create_trigger(name text, signals jsonb, action jsonb, condition jsonpath = null) returns void
+create or replace function scylla.create_trigger(name text, signals jsonb, action jsonb, condition jsonpath = null, grace interval = null) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_trigger';
 comment on function scylla.create_trigger is
 'Creates a trigger: for every set of signals that match and join, the action is carried out once, as the role that calls this.
@@ -10,6 +10,8 @@ comment on function scylla.create_trigger is
   action     {"submit": {"queue": ..., "spec": ...}}: arguments of submit(); or {"plan": [...]}: tasks as for schedule_plan(). The
              signals are args, in the order of the array; in a plan, of the tasks that depend on no other task of it
   condition  a jsonpath predicate over the array of the signals; if it is not true, the set is used up and the action is not carried out
+  grace      how long after the last signal of a set the action may still be carried out: older sets, which come after a
+             pause, a failure or a time without a monitor, are used up without it; null: no bound
 A trigger sees signals that are sent after its transaction has committed. A signal is in one set of a trigger at most; the oldest
 ones come first. Errors: 42710 the name is taken; 42501 no privilege wait on a signal; 22023 bad argument; and the errors of submit.';
 

@@ -3,8 +3,8 @@
 create or replace function scylla.stop_workflow(workflow text) returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_stop_workflow';
 comment on function scylla.stop_workflow is
-'Calls stop_run() for all runs of a workflow that have not ended; runs that wait for their turn do not begin. Runs that are started later
-are not affected. Returns the number of runs. Errors: 42704 no such workflow; 42501 no privilege run; 22023 bad argument.';
+'Calls stop_run() for all runs of a workflow that have not ended; runs that wait for their turn do not begin. Its backfills are paused. Runs that
+are started later are not affected. Returns the number of runs. Errors: 42704 no such workflow; 42501 no privilege run; 22023 bad argument.';
 
 create or replace function scylla.kill_workflow(workflow text) returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_kill_workflow';

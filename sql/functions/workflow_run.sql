@@ -1,6 +1,6 @@
 -- Runs of workflows: see docs/workflows.md.
 
-create or replace function scylla.start_workflow(workflow text, params jsonb = '{}', version text = 'active', request_id text = null,
+create or replace function scylla.start_workflow(workflow text, params jsonb = '{}', version text = 'active', request_id text = null, step_params jsonb = '{}',
     out code int, out workflow_id text, out instance bigint, out run int, out status text)
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_start_workflow';
 comment on function scylla.start_workflow is
@@ -8,6 +8,7 @@ comment on function scylla.start_workflow is
   params      an object: parameters as in definitions ({"type", "value"}), or just values
   version     active, latest, default (the active one or else the latest), or a number
   request_id  1..200 characters; null: none. The same id starts a workflow only once
+  step_params an object with an object like params for each step, which is not in a loop; for all runs of the instance
 Returns code 1: the run is started, or waits for its turn; 0: request_id has been used before, and this is its run; -1: FIRST_ONLY has
 stopped the run at once. status is CREATED until the engine processes the run, or STOPPED.
 Errors: 42704 no such workflow or version; 42501 no privilege run; 55000 no version is active; 22023 bad argument, or parameters that

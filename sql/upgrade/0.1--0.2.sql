@@ -123,7 +123,7 @@ lock table scylla.task_spec in share row exclusive mode;
 update scylla.task_outcome o
 set errors = pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(
     'code', 'dependency-failed', 'args', pg_catalog.jsonb_build_object('provider', f.rn),
-    'description', 'a task that this one depends on was ' || f.status))
+    'message', 'a task that this one depends on was ' || f.status))
 from (select distinct on (g.task) g.task, s.rn, p.status
       from scylla.task_gate g join scylla.task_outcome p on p.id = g.provider join scylla.task_spec s on s.id = g.provider
       where g.on_failure = 's' and p.status in ('aborted', 'cancelled')
@@ -163,11 +163,11 @@ create table scylla.schedule_tick (
 comment on table scylla.schedule_tick is 'When something last looked for schedules that are due, to half a minute: one row, once it has.';
 
 -- Functions with another signature: dropped here, and made anew by the files that follow. Who was granted them keeps that:
--- 0.1--0.2-after.sql gives it back.
+-- 0.1--0.2-after.sql gives it back. The view stat_monitor calls _failing_duties() now, too: who may call what it called may call that.
 create table scylla._update_grants as
-    select p.proname, a.grantee, a.is_grantable
+    select case p.proname when '_stat_monitor' then '_failing_duties' else p.proname end as proname, a.grantee, a.is_grantable
     from pg_catalog.pg_proc p, lateral pg_catalog.aclexplode(p.proacl) a
-    where p.pronamespace = 'scylla'::pg_catalog.regnamespace and p.proname in ('submit', 'create_queue')
+    where p.pronamespace = 'scylla'::pg_catalog.regnamespace and p.proname in ('submit', 'create_queue', '_stat_monitor')
       and a.privilege_type = 'EXECUTE' and a.grantee <> p.proowner;
 drop function scylla.submit(text, jsonb, integer, text, timestamptz, text[], text, text, integer, jsonb, text, text, text);
 drop function scylla.create_queue(text, interval, interval, double precision, integer, jsonb, interval, interval, interval, boolean,

@@ -1,5 +1,5 @@
 // backfill, preview_backfill, pause_backfill, resume_backfill, cancel_backfill.
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/rows.h"
 #include "pg/error.h"
 #include "pg/text.h"
@@ -11,31 +11,26 @@ namespace scylla {
 
 namespace {
 
-workflow::Existing get_existing(FunctionCallInfo fcinfo, int n) {
-    const text *value = args::get_text(fcinfo, n);
-    if (value == nullptr)
-        return workflow::Existing::start;
-    for (std::size_t i = 0; i < workflow::k_existing.size(); i++)
-        if (view(value) == workflow::k_existing[i])
-            return static_cast<workflow::Existing>(i);
-    error::bad_argument("existing", error::quote(value), "It must be \"start\", \"skip\" or \"skip_all\".");
+workflow::Existing to_existing(const args::Named<text *> &given) {
+    return args::one_of(given, workflow::k_existing, "It must be \"start\", \"skip\" or \"skip_all\".",
+                        workflow::Existing::start);
 }
 
-int32 get_concurrency(FunctionCallInfo fcinfo, int n) {
-    const int32 value = args::get_int(fcinfo, n).value_or(1);
+int32 to_concurrency(std::optional<int32> given) {
+    const int32 value = given.value_or(1);
     if (value < 1 || value > workflow::k_max_items)
         error::bad_argument("concurrency", psprintf("%d", value),
                             psprintf("It must be 1 to %d.", workflow::k_max_items));
     return value;
 }
 
-// The common arguments of both calls: the workflow and the items first, then the version.
-workflow::Backfill get_backfill(FunctionCallInfo fcinfo, bool newest_first) {
-    const text *version = args::get_text(fcinfo, 2);
-    workflow::Backfill backfill{.workflow = args::name("workflow", args::get_text(fcinfo, 0)),
+// The common arguments of both calls.
+workflow::Backfill get_backfill(const auto &given) {
+    const text *version = given.version();
+    workflow::Backfill backfill{.workflow = args::name(given.workflow()),
                                 .version = version != nullptr ? version : cstring_to_text("active"),
-                                .items = workflow::expand_items(args::document("items", args::get_jsonb(fcinfo, 1)))};
-    if (!newest_first)
+                                .items = workflow::expand_items(args::document(given.items()))};
+    if (!given.newest_first().value_or(false))
         return backfill;
     Growing<Jsonb *> turned;
     for (std::size_t i = backfill.items.size(); i-- > 0;)
@@ -44,14 +39,13 @@ workflow::Backfill get_backfill(FunctionCallInfo fcinfo, bool newest_first) {
     return backfill;
 }
 
-int64 get_backfill_id(FunctionCallInfo fcinfo) {
-    if (PG_ARGISNULL(0))
-        error::bad_argument("backfill", "null", "It must not be null.");
-    return PG_GETARG_INT64(0);
+int64 to_id(const args::Named<std::optional<int64>> &given) {
+    if (!given.value)
+        error::bad_argument(given.name, "null", "It must not be null.");
+    return *given.value;
 }
 
-template <typename Change> Datum change_backfill(FunctionCallInfo fcinfo, const char *call, Change change) {
-    const int64 id = get_backfill_id(fcinfo);
+template <typename Change> Datum change_backfill(int64 id, const char *call, Change change) {
     store::Store store = open_for_write(call);
     change(id);
     close(store);
@@ -64,10 +58,11 @@ template <typename Change> Datum change_backfill(FunctionCallInfo fcinfo, const 
 // backfill(workflow, items, version, concurrency, newest_first, existing, yields)
 SCYLLA_FUNCTION(scylla_backfill) {
     using namespace scylla;
-    workflow::Backfill backfill = get_backfill(fcinfo, args::get_bool(fcinfo, 4).value_or(false));
-    backfill.concurrency = get_concurrency(fcinfo, 3);
-    backfill.existing = get_existing(fcinfo, 5);
-    backfill.yields = args::get_bool(fcinfo, 6).value_or(false);
+    const args::Backfill given{fcinfo};
+    workflow::Backfill backfill = get_backfill(given);
+    backfill.concurrency = to_concurrency(given.concurrency());
+    backfill.existing = to_existing(given.existing());
+    backfill.yields = given.yields().value_or(false);
     store::Store store = open_for_write("scylla.backfill()");
     const int64 id = workflow::begin_backfill(backfill);
     close(store);
@@ -77,8 +72,9 @@ SCYLLA_FUNCTION(scylla_backfill) {
 // preview_backfill(workflow, items, version, newest_first, existing)
 SCYLLA_FUNCTION(scylla_preview_backfill) {
     using namespace scylla;
-    workflow::Backfill backfill = get_backfill(fcinfo, args::get_bool(fcinfo, 3).value_or(false));
-    backfill.existing = get_existing(fcinfo, 4);
+    const args::PreviewBackfill given{fcinfo};
+    workflow::Backfill backfill = get_backfill(given);
+    backfill.existing = to_existing(given.existing());
     const auto previewed = workflow::preview_backfill(backfill);
     const Rows rows = begin_rows(fcinfo);
     for (std::size_t i = 0; i < previewed.size(); i++) {
@@ -93,18 +89,21 @@ SCYLLA_FUNCTION(scylla_preview_backfill) {
 }
 
 SCYLLA_FUNCTION(scylla_pause_backfill) {
-    return scylla::change_backfill(fcinfo, "scylla.pause_backfill()", scylla::workflow::pause_backfill);
+    return scylla::change_backfill(scylla::to_id(scylla::args::PauseBackfill{fcinfo}.backfill()),
+                                   "scylla.pause_backfill()", scylla::workflow::pause_backfill);
 }
 
 SCYLLA_FUNCTION(scylla_resume_backfill) {
-    return scylla::change_backfill(fcinfo, "scylla.resume_backfill()", scylla::workflow::resume_backfill);
+    return scylla::change_backfill(scylla::to_id(scylla::args::ResumeBackfill{fcinfo}.backfill()),
+                                   "scylla.resume_backfill()", scylla::workflow::resume_backfill);
 }
 
 // cancel_backfill(backfill, stop_runs)
 SCYLLA_FUNCTION(scylla_cancel_backfill) {
     using namespace scylla;
-    const int64 id = get_backfill_id(fcinfo);
-    const bool stop_runs = args::get_bool(fcinfo, 1).value_or(false);
+    const args::CancelBackfill given{fcinfo};
+    const int64 id = to_id(given.backfill());
+    const bool stop_runs = given.stop_runs().value_or(false);
     store::Store store = open_for_write("scylla.cancel_backfill()");
     const int64 cancelled = workflow::cancel_backfill(id, stop_runs);
     close(store);

@@ -23,16 +23,9 @@ extern "C" int compare_items(const void *a, const void *b) {
 
 } // namespace
 
-LeaseName get_lease_name(FunctionCallInfo fcinfo, int attempt) {
-    return {args::name("rn", args::get_text(fcinfo, 0)), args::name("worker", args::get_text(fcinfo, 1)),
-            args::get_int(fcinfo, attempt)};
-}
-
-Batch get_batch(FunctionCallInfo fcinfo, BatchArguments where) {
-    const auto rns = args::get_array(fcinfo, where.rns, TEXTOID);
-    text *worker = args::name("worker", args::get_text(fcinfo, where.worker));
-    const auto results = where.results < 0 ? std::nullopt : args::get_array(fcinfo, where.results, JSONBOID);
-    const auto attempts = args::get_array(fcinfo, where.attempts, INT4OID);
+Batch get_batch(const BatchArguments &given) {
+    const auto &[rns, worker, attempts, results] = given;
+    (void)args::name("worker", worker);
     if (!rns)
         error::bad_argument("rns", "null", "It must be an array.");
     if (results)

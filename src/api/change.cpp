@@ -1,7 +1,7 @@
 // reschedule, set_priority, delete_task.
 #include "task/change.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/rows.h"
 #include "task/open.h"
 #include "task/rights.h"
@@ -9,8 +9,9 @@
 
 SCYLLA_FUNCTION(scylla_reschedule) {
     using namespace scylla;
-    const text *rn = args::name("rn", args::get_text(fcinfo, 0));
-    const auto not_before = args::not_before(PG_ARGISNULL(1) ? std::nullopt : std::optional(PG_GETARG_TIMESTAMPTZ(1)));
+    const args::Reschedule given{fcinfo};
+    const text *rn = args::name(given.rn());
+    const auto not_before = args::not_before(given.not_before());
     store::Store store = open_for_write("scylla.reschedule()");
     const Task task = reschedule(store, rn, not_before.value_or(GetCurrentTimestamp()));
     const bool may_view = rights::may(store, task.spec.queue, model::Privilege::view);
@@ -19,8 +20,9 @@ SCYLLA_FUNCTION(scylla_reschedule) {
 
 SCYLLA_FUNCTION(scylla_set_priority) {
     using namespace scylla;
-    const text *rn = args::name("rn", args::get_text(fcinfo, 0));
-    const int16 priority = args::priority(args::get_int(fcinfo, 1));
+    const args::SetPriority given{fcinfo};
+    const text *rn = args::name(given.rn());
+    const int16 priority = args::priority(given.priority());
     store::Store store = open_for_write("scylla.set_priority()");
     const Task task = set_priority(store, rn, priority);
     const bool may_view = rights::may(store, task.spec.queue, model::Privilege::view);
@@ -29,7 +31,8 @@ SCYLLA_FUNCTION(scylla_set_priority) {
 
 SCYLLA_FUNCTION(scylla_delete_task) {
     using namespace scylla;
-    const text *rn = args::name("rn", args::get_text(fcinfo, 0));
+    const args::DeleteTask given{fcinfo};
+    const text *rn = args::name(given.rn());
     store::Store store = open_for_write("scylla.delete_task()");
     delete_task(store, rn);
     close(store);

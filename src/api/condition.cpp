@@ -1,7 +1,7 @@
 // create_callback, resolve_callback, reject_callback, send_signal, grant_signal, revoke_signal, set_signal_owner.
 #include "plan/conditions.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "pg/error.h"
 #include "pg/text.h"
 #include "plan/signal_names.h"
@@ -13,8 +13,7 @@ namespace scylla {
 
 namespace {
 
-Datum end_callback(FunctionCallInfo fcinfo, const ConditionEnd &end, const char *call) {
-    const text *token = args::name("token", args::get_text(fcinfo, 0));
+Datum end_callback(const text *token, const ConditionEnd &end, const char *call) {
     store::Store store = open_for_write(call);
     const TimestampTz now = GetCurrentTimestamp();
     const bool ended = end_callback(store, token, end, now);
@@ -23,20 +22,13 @@ Datum end_callback(FunctionCallInfo fcinfo, const ConditionEnd &end, const char 
     PG_RETURN_BOOL(ended);
 }
 
-SignalPrivilege get_signal_privilege(FunctionCallInfo fcinfo, int n) {
-    const text *value = args::get_text(fcinfo, n);
-    for (std::size_t p = 0; p < k_signal_privileges.size(); p++)
-        if (value != nullptr && view(value) == k_signal_privileges[p])
-            return static_cast<SignalPrivilege>(p);
-    error::bad_argument("privilege", error::quote(value), "It must be \"send\", \"wait\" or \"admin\".");
-}
-
 using ChangeGrant = void (*)(const text *name, const text *role, SignalPrivilege privilege);
 
-Datum change_grant(FunctionCallInfo fcinfo, ChangeGrant change, const char *call) {
-    const text *name = args::name("name", args::get_text(fcinfo, 0));
-    const text *role = args::name("role", args::get_text(fcinfo, 1));
-    const SignalPrivilege privilege = get_signal_privilege(fcinfo, 2);
+Datum change_grant(const auto &given, ChangeGrant change, const char *call) {
+    const text *name = args::name(given.name());
+    const text *role = args::name(given.role());
+    const SignalPrivilege privilege = args::one_of<SignalPrivilege>(given.privilege(), k_signal_privileges,
+                                                                    "It must be \"send\", \"wait\" or \"admin\".");
     store::Store store = open_for_settings(call);
     change(name, role, privilege);
     close(store);
@@ -48,8 +40,9 @@ Datum change_grant(FunctionCallInfo fcinfo, ChangeGrant change, const char *call
 
 SCYLLA_FUNCTION(scylla_create_callback) {
     using namespace scylla;
-    text *token = args::optional_name("token", args::get_text(fcinfo, 0));
-    const auto expires = args::timeout("expires", args::get_interval(fcinfo, 1));
+    const args::CreateCallback given{fcinfo};
+    text *token = args::optional_name(given.token());
+    const auto expires = args::timeout(given.expires());
     store::Store store = open_for_settings("scylla.create_callback()");
     token = create_callback(token, expires ? std::optional(GetCurrentTimestamp() + *expires) : std::nullopt);
     close(store);
@@ -58,25 +51,28 @@ SCYLLA_FUNCTION(scylla_create_callback) {
 
 SCYLLA_FUNCTION(scylla_resolve_callback) {
     using namespace scylla;
-    return end_callback(fcinfo, {.failed = false, .value = args::document("value", args::get_jsonb(fcinfo, 1))},
-                        "scylla.resolve_callback()");
+    const args::ResolveCallback given{fcinfo};
+    const ConditionEnd end{.failed = false, .value = args::document(given.value())};
+    return end_callback(args::name(given.token()), end, "scylla.resolve_callback()");
 }
 
 SCYLLA_FUNCTION(scylla_reject_callback) {
     using namespace scylla;
-    return end_callback(fcinfo, {.failed = true, .value = args::error(args::get_jsonb(fcinfo, 1))},
-                        "scylla.reject_callback()");
+    const args::RejectCallback given{fcinfo};
+    const ConditionEnd end{.failed = true, .value = args::error(given.error())};
+    return end_callback(args::name(given.token()), end, "scylla.reject_callback()");
 }
 
 SCYLLA_FUNCTION(scylla_send_signal) {
     using namespace scylla;
-    Jsonb *params = args::get_jsonb(fcinfo, 1);
+    const args::SendSignal given{fcinfo};
+    Jsonb *params = given.params();
     if (params == nullptr)
         params = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}")));
-    const SignalRequest request{.name = args::name("name", args::get_text(fcinfo, 0)),
+    const SignalRequest request{.name = args::name(given.name()),
                                 .params = params,
-                                .payload = args::document("payload", args::get_jsonb(fcinfo, 2)),
-                                .request_id = args::optional_name("request_id", args::get_text(fcinfo, 3))};
+                                .payload = args::document(given.payload()),
+                                .request_id = args::optional_name(given.request_id())};
     store::Store store = open_for_write("scylla.send_signal()");
     const TimestampTz now = GetCurrentTimestamp();
     const int64 number = send_signal(store, request, now);
@@ -86,17 +82,18 @@ SCYLLA_FUNCTION(scylla_send_signal) {
 }
 
 SCYLLA_FUNCTION(scylla_grant_signal) {
-    return scylla::change_grant(fcinfo, scylla::grant_signal, "scylla.grant_signal()");
+    return scylla::change_grant(scylla::args::GrantSignal{fcinfo}, scylla::grant_signal, "scylla.grant_signal()");
 }
 
 SCYLLA_FUNCTION(scylla_revoke_signal) {
-    return scylla::change_grant(fcinfo, scylla::revoke_signal, "scylla.revoke_signal()");
+    return scylla::change_grant(scylla::args::RevokeSignal{fcinfo}, scylla::revoke_signal, "scylla.revoke_signal()");
 }
 
 SCYLLA_FUNCTION(scylla_set_signal_owner) {
     using namespace scylla;
-    const text *name = args::name("name", args::get_text(fcinfo, 0));
-    const text *owner = args::name("owner", args::get_text(fcinfo, 1));
+    const args::SetSignalOwner given{fcinfo};
+    const text *name = args::name(given.name());
+    const text *owner = args::name(given.owner());
     store::Store store = open_for_settings("scylla.set_signal_owner()");
     set_signal_owner(name, owner);
     close(store);

@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/rows.h"
 #include "pg/error.h"
 #include "pg/text.h"
@@ -26,8 +26,7 @@ std::optional<EventCursor> parse(std::string_view value) {
     return cursor;
 }
 
-EventCursor get_cursor(FunctionCallInfo fcinfo, int n, const char *reader) {
-    const text *value = args::get_text(fcinfo, n);
+EventCursor to_cursor(const text *value, const char *reader) {
     if (value == nullptr)
         return {0, 0};
     const auto cursor = parse(view(value));
@@ -58,7 +57,7 @@ void put(void *to, store::Store &store, const store::EventRow &event) {
 
 void put_of_workflow(void *to, const workflow::ReadEvent &event) {
     const auto &rows = *static_cast<const Rows *>(to);
-    Datum values[] = {cursor_datum(event.cursor),
+    Datum values[] = {cursor_datum({event.position, event.id}),
                       TimestampTzGetDatum(event.time),
                       PointerGetDatum(event.workflow),
                       PointerGetDatum(event.kind),
@@ -90,8 +89,9 @@ void put_of_workflow(void *to, const workflow::ReadEvent &event) {
 
 SCYLLA_FUNCTION(scylla_read_events) {
     using namespace scylla;
-    const EventCursor after = get_cursor(fcinfo, 0, "read_events()");
-    const int32 max_events = args::max_tasks(args::get_int(fcinfo, 1).value_or(1000), "max_events");
+    const args::ReadEvents given{fcinfo};
+    const EventCursor after = to_cursor(given.after(), "read_events()");
+    const int32 max_events = args::max_tasks(given.max_events().value_or(1000), "max_events");
     Rows rows = begin_rows(fcinfo);
     store::Store store = store::open(AccessShareLock);
     read_events(store, after, max_events, {put, &rows});
@@ -101,8 +101,9 @@ SCYLLA_FUNCTION(scylla_read_events) {
 
 SCYLLA_FUNCTION(scylla_read_workflow_events) {
     using namespace scylla;
-    const EventCursor after = get_cursor(fcinfo, 0, "read_workflow_events()");
-    const int32 max_events = args::max_tasks(args::get_int(fcinfo, 1).value_or(1000), "max_events");
+    const args::ReadWorkflowEvents given{fcinfo};
+    const EventCursor after = to_cursor(given.after(), "read_workflow_events()");
+    const int32 max_events = args::max_tasks(given.max_events().value_or(1000), "max_events");
     Rows rows = begin_rows(fcinfo);
     workflow::read_events(GetActiveSnapshot(), after, max_events, {put_of_workflow, &rows});
     return 0;

@@ -1,5 +1,5 @@
 // explain_waiting: why a task does not run. It writes nothing and works on a standby.
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/rows.h"
 #include "pg/error.h"
 #include "queue/reasons.h"
@@ -38,7 +38,8 @@ void put_label(void *to, int64 provider, const char *label) {
 // For pictures of plans: no rows for a task that the current user may not view, or that does not wait any more.
 SCYLLA_FUNCTION(scylla_plan_waits) {
     using namespace scylla;
-    const text *rn = args::get_text(fcinfo, 0);
+    const args::PlanWaits given{fcinfo};
+    const text *rn = given.rn();
     Rows rows = begin_rows(fcinfo);
     store::Store store = store::open(AccessShareLock);
     const auto spec = rn != nullptr ? find_spec(store, rn, store::With::no_spec) : std::nullopt;
@@ -51,7 +52,8 @@ SCYLLA_FUNCTION(scylla_plan_waits) {
 
 SCYLLA_FUNCTION(scylla_explain_waiting) {
     using namespace scylla;
-    text *rn = args::name("rn", args::get_text(fcinfo, 0));
+    const args::ExplainWaiting given{fcinfo};
+    text *rn = args::name(given.rn());
     ReasonRows all{begin_rows(fcinfo), 0};
     const ReasonSink sink{put_reason, &all};
     store::Store store = store::open(AccessShareLock);

@@ -1,7 +1,7 @@
 // sel_eval, interpolate: the expression language of workflows, by itself.
 #include "pg/prelude.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "workflow/server_world.h"
 #include "model/sel/sel.h"
 #include "pg/error.h"
@@ -38,7 +38,7 @@ std::string_view params_text(Jsonb *params) {
     const int64 size = text_size(params);
     if (size > k_max_params)
         error::bad_argument("params", error::outline(params, size), "Its text must be at most 25 MB long.");
-    return JsonbToCString(nullptr, &params->root, VARSIZE(params));
+    return JsonbToCString(nullptr, &params->root, static_cast<int>(VARSIZE(params)));
 }
 
 int sqlstate_of(sel::OutcomeKind kind) {
@@ -58,6 +58,7 @@ int sqlstate_of(sel::OutcomeKind kind) {
         return ERRCODE_QUERY_CANCELED;
     case fault:
     case value:
+    case not_yet: // their patience has no end
         break;
     }
     return ERRCODE_INVALID_PARAMETER_VALUE;
@@ -93,14 +94,14 @@ text *run(Evaluate evaluate, const char *argument, const text *source, Jsonb *pa
 // sel_eval(expression, params)
 SCYLLA_FUNCTION(scylla_sel_eval) {
     using namespace scylla;
-    const text *result =
-        run(model::sel::evaluate_json, "expression", args::get_text(fcinfo, 0), args::get_jsonb(fcinfo, 1));
+    const args::SelEval given{fcinfo};
+    const text *result = run(model::sel::evaluate_json, "expression", given.expression(), given.params());
     PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(result))));
 }
 
 // interpolate(template, params)
 SCYLLA_FUNCTION(scylla_interpolate) {
     using namespace scylla;
-    PG_RETURN_TEXT_P(
-        run(model::sel::interpolate_json, "template", args::get_text(fcinfo, 0), args::get_jsonb(fcinfo, 1)));
+    const args::Interpolate given{fcinfo};
+    PG_RETURN_TEXT_P(run(model::sel::interpolate_json, "template", given.template_(), given.params()));
 }

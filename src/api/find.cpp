@@ -1,7 +1,7 @@
 // find_tasks, cancel_many, yield_many, resubmit_matching: tasks by a filter, a portion at a time.
 #include "task/find.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/rows.h"
 #include "pg/error.h"
 #include "pg/json.h"
@@ -66,9 +66,8 @@ void read_member(const char *argument, JsonbValue *value, GivenFilter *given) {
         error::bad_argument("filter", error::quote(cstring_to_text(argument)), k_filter_rule);
 }
 
-GivenFilter get_filter(FunctionCallInfo fcinfo, int n) {
+GivenFilter to_filter(Jsonb *filter) {
     GivenFilter given;
-    Jsonb *filter = args::get_jsonb(fcinfo, n);
     if (filter == nullptr)
         return given;
     if (!json::is_object(filter))
@@ -78,8 +77,7 @@ GivenFilter get_filter(FunctionCallInfo fcinfo, int n) {
     return given;
 }
 
-std::optional<Cursor> get_cursor(FunctionCallInfo fcinfo, int n, const TaskFilter &filter) {
-    const text *written = args::get_text(fcinfo, n);
+std::optional<Cursor> to_cursor_or_none(const TaskFilter &filter, const text *written) {
     return written == nullptr ? std::nullopt : std::optional(to_cursor(filter, written));
 }
 
@@ -122,10 +120,10 @@ void put_bulk(const Rows &rows, Store &store, const Bulk &bulk) {
     tuplestore_putvalues(rows.store, rows.type, values, nulls);
 }
 
-GivenFilter require_filter(FunctionCallInfo fcinfo, int n) {
-    if (PG_ARGISNULL(n))
+GivenFilter require_filter(Jsonb *filter) {
+    if (filter == nullptr)
         error::bad_argument("filter", "null", k_filter_rule);
-    return get_filter(fcinfo, n);
+    return to_filter(filter);
 }
 
 // The privileges on the queue that the filter names, if it names one.
@@ -167,19 +165,19 @@ void put_copied(const Rows &rows, const Cursor &cursor, const text *rn, const te
     tuplestore_putvalues(rows.store, rows.type, values, nulls);
 }
 
-Datum do_many(FunctionCallInfo fcinfo, BulkVerb verb) {
+Datum do_many(FunctionCallInfo fcinfo, const auto &given, BulkVerb verb) {
     const bool cancels = verb == BulkVerb::cancel;
-    GivenFilter given = require_filter(fcinfo, 0);
-    require_status(verb, &given.wanted);
-    const int32 max_tasks = args::max_tasks(args::get_int(fcinfo, 1).value_or(1000));
-    const auto after = get_cursor(fcinfo, 2, given.wanted);
-    const bool preview = args::get_bool(fcinfo, 3).value_or(false);
-    const FindLimits limits{max_tasks, args::max_tasks(args::get_int(fcinfo, 4).value_or(10000), "max_looks")};
+    GivenFilter filter = require_filter(given.filter());
+    require_status(verb, &filter.wanted);
+    const int32 max_tasks = args::max_tasks(given.max_tasks().value_or(1000));
+    const auto after = to_cursor_or_none(filter.wanted, given.after());
+    const bool preview = given.preview().value_or(false);
+    const FindLimits limits{max_tasks, args::max_tasks(given.max_looks().value_or(10000), "max_looks")};
     const Rows rows = begin_rows(fcinfo);
     Store store = preview ? store::open(AccessShareLock)
                           : open_for_write(cancels ? "scylla.cancel_many()" : "scylla.yield_many()");
-    require_queue(store, &given, cancels ? model::Privilege::submit : model::Privilege::work);
-    Bulk bulk = find_bulk(store, given.wanted, after, limits);
+    require_queue(store, &filter, cancels ? model::Privilege::submit : model::Privilege::work);
+    Bulk bulk = find_bulk(store, filter.wanted, after, limits);
     if (!preview)
         carry_out(store, verb, bulk);
     put_bulk(rows, store, bulk);
@@ -192,17 +190,18 @@ Datum do_many(FunctionCallInfo fcinfo, BulkVerb verb) {
 
 SCYLLA_FUNCTION(scylla_find_tasks) {
     using namespace scylla;
-    GivenFilter given = get_filter(fcinfo, 0);
-    const FindLimits limits{args::max_tasks(args::get_int(fcinfo, 1).value_or(100)),
-                            args::max_tasks(args::get_int(fcinfo, 3).value_or(10000), "max_looks")};
-    const auto after = get_cursor(fcinfo, 2, given.wanted);
+    const args::FindTasks given{fcinfo};
+    GivenFilter filter = to_filter(given.filter());
+    const FindLimits limits{args::max_tasks(given.max_tasks().value_or(100)),
+                            args::max_tasks(given.max_looks().value_or(10000), "max_looks")};
+    const auto after = to_cursor_or_none(filter.wanted, given.after());
     Rows rows = begin_rows(fcinfo);
     store::Store store = store::open(AccessShareLock);
-    const auto queue = given.queue == nullptr ? std::nullopt : find_queue(store, given.queue);
+    const auto queue = filter.queue == nullptr ? std::nullopt : find_queue(store, filter.queue);
     if (queue)
-        given.wanted.queue = queue->id;
-    if (given.queue == nullptr || queue) {
-        const auto next = find_tasks(store, given.wanted, after, limits, {put_found, &rows});
+        filter.wanted.queue = queue->id;
+    if (filter.queue == nullptr || queue) {
+        const auto next = find_tasks(store, filter.wanted, after, limits, {put_found, &rows});
         Datum values[] = {next ? PointerGetDatum(to_text(*next)) : 0, 0};
         bool nulls[] = {false, true};
         if (next)
@@ -212,23 +211,28 @@ SCYLLA_FUNCTION(scylla_find_tasks) {
     return 0;
 }
 
-SCYLLA_FUNCTION(scylla_cancel_many) { return scylla::do_many(fcinfo, scylla::BulkVerb::cancel); }
+SCYLLA_FUNCTION(scylla_cancel_many) {
+    return scylla::do_many(fcinfo, scylla::args::CancelMany{fcinfo}, scylla::BulkVerb::cancel);
+}
 
-SCYLLA_FUNCTION(scylla_yield_many) { return scylla::do_many(fcinfo, scylla::BulkVerb::yield); }
+SCYLLA_FUNCTION(scylla_yield_many) {
+    return scylla::do_many(fcinfo, scylla::args::YieldMany{fcinfo}, scylla::BulkVerb::yield);
+}
 
 SCYLLA_FUNCTION(scylla_resubmit_matching) {
     using namespace scylla;
-    GivenFilter given = require_filter(fcinfo, 0);
-    require_final_status(&given.wanted);
-    const int32 max_tasks = args::max_tasks(args::get_int(fcinfo, 1).value_or(1000));
-    const auto after = get_cursor(fcinfo, 2, given.wanted);
-    const bool preview = args::get_bool(fcinfo, 3).value_or(false);
-    const FindLimits limits{max_tasks, args::max_tasks(args::get_int(fcinfo, 4).value_or(10000), "max_looks")};
+    const args::ResubmitMatching given{fcinfo};
+    GivenFilter filter = require_filter(given.filter());
+    require_final_status(&filter.wanted);
+    const int32 max_tasks = args::max_tasks(given.max_tasks().value_or(1000));
+    const auto after = to_cursor_or_none(filter.wanted, given.after());
+    const bool preview = given.preview().value_or(false);
+    const FindLimits limits{max_tasks, args::max_tasks(given.max_looks().value_or(10000), "max_looks")};
     const Rows rows = begin_rows(fcinfo);
     store::Store store = preview ? store::open(AccessShareLock) : open_for_write("scylla.resubmit_matching()");
-    require_queue(store, &given, model::Privilege::submit);
+    require_queue(store, &filter, model::Privilege::submit);
     Originals found{.context = CurrentMemoryContext, .rows = {}, .cursors = {}};
-    const auto next = find_tasks(store, given.wanted, after, limits, {keep_original, &found});
+    const auto next = find_tasks(store, filter.wanted, after, limits, {keep_original, &found});
     const auto copies = preview ? std::span<const Copy>() : copy_tasks(store, found.rows.all(), {});
     std::size_t copied = 0; // in the same order, without those that others have resubmitted meanwhile
     for (std::size_t i = 0; i < found.rows.count; i++) {

@@ -1,9 +1,11 @@
 // define_job, drop_job, grant_job, revoke_job, run_job, explain_job, mark_fresh, forget_freshness.
 #include "job/jobs.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
+#include "api/observed.h"
 #include "api/rows.h"
 #include "pg/error.h"
+#include "pg/json.h"
 #include "pg/text.h"
 #include "task/open.h"
 #include "task/rules.h"
@@ -12,28 +14,25 @@ namespace scylla {
 
 namespace {
 
-Jsonb *object_or_empty(FunctionCallInfo fcinfo, int n, const char *argument) {
-    Jsonb *value = args::get_jsonb(fcinfo, n);
-    if (value == nullptr)
+Jsonb *object_or_empty(const args::Named<Jsonb *> &given) {
+    if (given.value == nullptr)
         return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}")));
-    if (!JB_ROOT_IS_OBJECT(value))
-        error::bad_argument(argument, error::show(value), "It must be an object.");
-    return args::document(argument, value);
+    if (!JB_ROOT_IS_OBJECT(given.value))
+        error::bad_argument(given.name, error::show(given.value), "It must be an object.");
+    return args::document(given);
 }
 
-Datum get_ids(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? Datum{0} : PG_GETARG_DATUM(n); }
-
-job::Request get_request(FunctionCallInfo fcinfo) {
-    return {.job = args::name("job", args::get_text(fcinfo, 0)),
-            .ids = get_ids(fcinfo, 1),
-            .args = job::read_args("args", object_or_empty(fcinfo, 2, "args")),
-            .options = object_or_empty(fcinfo, 3, "options")};
+job::Request get_request(const auto &given) {
+    return {.job = args::name(given.job()),
+            .ids = given.ids(),
+            .args = job::read_args("args", object_or_empty(given.args())),
+            .options = object_or_empty(given.options())};
 }
 
-Datum change_grant(FunctionCallInfo fcinfo, void (*change)(const text *, const text *), const char *call) {
-    const text *job = args::name("job", args::get_text(fcinfo, 0));
-    const text *role = args::name("role", args::get_text(fcinfo, 1));
-    const text *privilege = args::get_text(fcinfo, 2);
+Datum change_grant(const auto &given, void (*change)(const text *, const text *), const char *call) {
+    const text *job = args::name(given.job());
+    const text *role = args::name(given.role());
+    const text *privilege = given.privilege();
     if (privilege == nullptr || view(privilege) != "run")
         error::bad_argument("privilege", error::quote(privilege), "It must be \"run\".");
     store::Store store = open_for_settings(call);
@@ -56,11 +55,12 @@ void put_explained(void *to, const job::Explained &row) {
 
 SCYLLA_FUNCTION(scylla_define_job) {
     using namespace scylla;
-    Jsonb *needs = args::get_jsonb(fcinfo, 3);
+    const args::DefineJob given{fcinfo};
+    Jsonb *needs = given.needs();
     const job::Definition definition{
-        .job = args::name("job", args::get_text(fcinfo, 0)),
-        .queue = args::name("queue", args::get_text(fcinfo, 1)),
-        .settings = object_or_empty(fcinfo, 2, "settings"),
+        .job = args::name(given.job()),
+        .queue = args::name(given.queue()),
+        .settings = object_or_empty(given.settings()),
         .needs = needs != nullptr ? args::document("needs", needs)
                                   : DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("[]")))};
     store::Store store = open_for_settings("scylla.define_job()");
@@ -71,22 +71,25 @@ SCYLLA_FUNCTION(scylla_define_job) {
 
 SCYLLA_FUNCTION(scylla_drop_job) {
     using namespace scylla;
-    const text *name = args::name("job", args::get_text(fcinfo, 0));
+    const args::DropJob given{fcinfo};
+    const text *name = args::name(given.job());
     store::Store store = open_for_settings("scylla.drop_job()");
     job::drop(name);
     close(store);
     PG_RETURN_VOID();
 }
 
-SCYLLA_FUNCTION(scylla_grant_job) { return scylla::change_grant(fcinfo, scylla::job::grant_run, "scylla.grant_job()"); }
+SCYLLA_FUNCTION(scylla_grant_job) {
+    return scylla::change_grant(scylla::args::GrantJob{fcinfo}, scylla::job::grant_run, "scylla.grant_job()");
+}
 
 SCYLLA_FUNCTION(scylla_revoke_job) {
-    return scylla::change_grant(fcinfo, scylla::job::revoke_run, "scylla.revoke_job()");
+    return scylla::change_grant(scylla::args::RevokeJob{fcinfo}, scylla::job::revoke_run, "scylla.revoke_job()");
 }
 
 SCYLLA_FUNCTION(scylla_run_job) {
     using namespace scylla;
-    const job::Request request = get_request(fcinfo);
+    const job::Request request = get_request(args::RunJob{fcinfo});
     store::Store store = open_for_write("scylla.run_job()");
     text *plan = job::run(store, request);
     close(store);
@@ -95,7 +98,7 @@ SCYLLA_FUNCTION(scylla_run_job) {
 
 SCYLLA_FUNCTION(scylla_explain_job) {
     using namespace scylla;
-    const job::Request request = get_request(fcinfo);
+    const job::Request request = get_request(args::ExplainJob{fcinfo});
     Rows rows = begin_rows(fcinfo);
     store::Store store = store::open(AccessShareLock);
     job::explain(store, request, {put_explained, &rows});
@@ -105,14 +108,13 @@ SCYLLA_FUNCTION(scylla_explain_job) {
 
 SCYLLA_FUNCTION(scylla_mark_fresh) {
     using namespace scylla;
-    const text *name = args::name("job", args::get_text(fcinfo, 0));
-    const Datum ids = get_ids(fcinfo, 1);
+    const args::MarkFresh given{fcinfo};
+    const text *name = args::name(given.job());
+    const Datum ids = given.ids();
     if (ids == 0)
         error::bad_argument("ids", "null", "It must not be null.");
-    const TimestampTz began = PG_ARGISNULL(2) ? GetCurrentTimestamp() : PG_GETARG_TIMESTAMPTZ(2);
-    if (TIMESTAMP_NOT_FINITE(began))
-        error::bad_argument("finished", error::print(TimestampTzGetDatum(began), TIMESTAMPTZOID), "It must be finite.");
-    text *variant = args::optional_name("variant", args::get_text(fcinfo, 3));
+    const TimestampTz began = observed_at(given.finished());
+    text *variant = args::optional_name(given.variant());
     store::Store store = open_for_settings("scylla.mark_fresh()");
     job::mark_fresh({name, variant != nullptr ? variant : cstring_to_text(""), ids, began});
     close(store);
@@ -121,9 +123,10 @@ SCYLLA_FUNCTION(scylla_mark_fresh) {
 
 SCYLLA_FUNCTION(scylla_forget_freshness) {
     using namespace scylla;
-    const text *name = args::name("job", args::get_text(fcinfo, 0));
-    const Datum ids = get_ids(fcinfo, 1);
-    const text *variant = args::get_text(fcinfo, 2);
+    const args::ForgetFreshness given{fcinfo};
+    const text *name = args::name(given.job());
+    const Datum ids = given.ids();
+    const text *variant = given.variant();
     store::Store store = open_for_settings("scylla.forget_freshness()");
     const int64 count = job::forget_freshness(name, ids, variant);
     close(store);
@@ -133,14 +136,16 @@ SCYLLA_FUNCTION(scylla_forget_freshness) {
 // For job_dot() and job_mermaid().
 SCYLLA_FUNCTION(scylla_no_such_job) {
     using namespace scylla;
-    error::no_such_job(args::name("job", args::get_text(fcinfo, 0)));
+    const args::NoSuchJob given{fcinfo};
+    error::no_such_job(args::name(given.job()));
 }
 
 // For the view scylla.job_freshness. It reads nothing.
 SCYLLA_FUNCTION(scylla_fresh_ranges) {
     using namespace scylla;
-    const auto ids = args::get_array(fcinfo, 0, INT8MULTIRANGEOID);
-    const auto began = args::get_array(fcinfo, 1, TIMESTAMPTZOID);
+    const args::FreshRanges given{fcinfo};
+    const auto ids = given.successes().value;
+    const auto began = given.times().value;
     Rows rows = begin_rows(fcinfo);
     if (!ids || !began)
         return 0;
@@ -156,4 +161,14 @@ SCYLLA_FUNCTION(scylla_fresh_ranges) {
         tuplestore_putvalues(rows.store, rows.type, values.data(), nulls.data());
     }
     return 0;
+}
+
+SCYLLA_FUNCTION(scylla_duration) {
+    using namespace scylla;
+    const args::Duration given{fcinfo};
+    const text *duration = given.duration();
+    Interval *interval = duration == nullptr ? nullptr : json::read_interval(view(duration));
+    if (interval == nullptr)
+        PG_RETURN_NULL();
+    PG_RETURN_INTERVAL_P(interval);
 }

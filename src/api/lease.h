@@ -1,14 +1,14 @@
 // What a call wants to lease.
 #pragma once
 
+#include "api/call.h"
 #include "queue/lease.h"
 
 namespace scylla {
 
-// Numbers of the arguments.
-struct LeaseArguments {
-    int queue, worker, max_tasks, timeout;
-};
-LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where);
+LeaseRequest get_lease_request(const auto &given) {
+    return {args::name(given.queue()), args::name(given.worker()), args::max_tasks(given.max_tasks().value_or(1)),
+            args::timeout(given.timeout())};
+}
 
 } // namespace scylla

@@ -1,15 +1,20 @@
-// metrics: the statistics in the OpenMetrics text format. With 50,000 queues that is some 200 MB, so each line is
-// written straight into the result.
+// metrics: the statistics in the OpenMetrics text format. A queue takes some 5 kB, so each line is written straight
+// into the result, and only the busiest queues are shown.
 #include "api/queue_numbers.h"
+
+#include <bit>
 
 #include "pg/error.h"
 #include "pg/memory.h"
+#include "pg/settings.h"
 #include "pg/text.h"
 #include "plan/numbers.h"
 #include "pool/pools.h"
 #include "shmem/pending.h"
-#include "store/workers.h"
+#include "shmem/workers.h"
+#include "store/task/workers.h"
 #include "task/moves.h"
+#include "task/rights.h"
 #include "trigger/numbers.h"
 #include "workflow/numbers.h"
 
@@ -50,54 +55,54 @@ struct Family {
 };
 
 constexpr std::array<Family, 4> k_tasks_and_workers = {{
-    {.name = "scylla_tasks",
+    {.name = "pgscylla_tasks",
      .help = "Tasks by queue and state.",
      .is_counter = false,
      .samples = {{{",state=\"ready\"", [](const Labelled &queue) { return tasks(queue, Place::ready); }},
                   {",state=\"running\"", [](const Labelled &queue) { return tasks(queue, Place::running); }},
                   {",state=\"terminal\"", [](const Labelled &queue) { return tasks(queue, Place::terminal); }},
                   {",state=\"waiting\"", [](const Labelled &queue) { return tasks(queue, Place::waiting); }}}}},
-    {.name = "scylla_queue_workers",
+    {.name = "pgscylla_queue_workers",
      .help = "Workers that hold leases.",
      .is_counter = false,
      .samples = {{{"", [](const Labelled &queue) { return queue.workers; }}}}},
-    {.name = "scylla_queue_deferred",
+    {.name = "pgscylla_queue_deferred",
      .help = "Tasks that a worker has deferred and that wait for conditions.",
      .is_counter = false,
      .samples = {{{"", [](const Labelled &queue) { return waits(queue).deferred; }}}}},
-    {.name = "scylla_queue_checks",
+    {.name = "pgscylla_queue_checks",
      .help = "Checks that the queue is to answer, and has not yet.",
      .is_counter = false,
      .samples = {{{"", [](const Labelled &queue) { return waits(queue).asked; }}}}},
 }};
 
 constexpr std::array<Family, 6> k_counters = {{
-    {.name = "scylla_tasks_submitted",
+    {.name = "pgscylla_tasks_submitted",
      .help = "Submitted tasks.",
      .is_counter = true,
      .samples = {{{"", [](const Labelled &queue) { return count(queue, Count::submitted); }}}}},
-    {.name = "scylla_tasks_turned_away",
+    {.name = "pgscylla_tasks_turned_away",
      .help = "Tasks beyond max_depth, by what happened to them.",
      .is_counter = true,
      .samples = {{{",how=\"refused\"", [](const Labelled &queue) { return count(queue, Count::refused); }},
                   {",how=\"shed\"", [](const Labelled &queue) { return count(queue, Count::shed); }}}}},
-    {.name = "scylla_leases",
+    {.name = "pgscylla_leases",
      .help = "Leases.",
      .is_counter = true,
      .samples = {{{"", [](const Labelled &queue) { return count(queue, Count::leased); }}}}},
-    {.name = "scylla_leases_lost",
+    {.name = "pgscylla_leases_lost",
      .help = "Leases that ended without ending the task, by reason.",
      .is_counter = true,
      .samples = {{{",reason=\"expired\"", [](const Labelled &queue) { return count(queue, Count::expired); }},
                   {",reason=\"failed\"", [](const Labelled &queue) { return count(queue, Count::failed); }},
                   {",reason=\"yielded\"", [](const Labelled &queue) { return count(queue, Count::yielded); }}}}},
-    {.name = "scylla_tasks_ended",
+    {.name = "pgscylla_tasks_ended",
      .help = "Tasks that ended, by status.",
      .is_counter = true,
      .samples = {{{",status=\"aborted\"", [](const Labelled &queue) { return count(queue, Count::aborted); }},
                   {",status=\"cancelled\"", [](const Labelled &queue) { return count(queue, Count::cancelled); }},
                   {",status=\"completed\"", [](const Labelled &queue) { return count(queue, Count::completed); }}}}},
-    {.name = "scylla_tasks_purged",
+    {.name = "pgscylla_tasks_purged",
      .help = "Tasks removed after their retention.",
      .is_counter = true,
      .samples = {{{"", [](const Labelled &queue) { return count(queue, Count::purged); }}}}},
@@ -172,7 +177,7 @@ void write_family(StringInfo out, const Family &family, Queues queues, bool has_
 }
 
 void write_oldest(StringInfo out, Queues queues, TimestampTz now) {
-    constexpr std::string_view k_name = "scylla_oldest_ready_seconds";
+    constexpr std::string_view k_name = "pgscylla_oldest_ready_seconds";
     begin_family(out, k_name, "gauge", "Longest time that one of the tasks to be leased next has been ready.");
     const RowMemory memory = begin_row_memory();
     for (const Labelled &queue : queues) {
@@ -224,19 +229,69 @@ void write_histograms(StringInfo out, const HistogramFamily &family, Queues queu
 void write_monitor(StringInfo out) {
     TimestampTz since = 0;
     const shmem::MonitorStats stats = shmem::monitor_stats(stat_id(0), &since).value_or(shmem::MonitorStats{});
-    begin_family(out, "scylla_monitor_running", "gauge", "Whether a monitor is running in this database.");
-    write(out, shmem::monitor_is_running() ? "scylla_monitor_running 1\n" : "scylla_monitor_running 0\n");
-    begin_family(out, "scylla_monitor_rounds", "counter", "Transactions of the monitor.");
-    write(out, "scylla_monitor_rounds_total ");
+    begin_family(out, "pgscylla_monitor_running", "gauge", "Whether a monitor is running in this database.");
+    write(out, shmem::monitor_is_running() ? "pgscylla_monitor_running 1\n" : "pgscylla_monitor_running 0\n");
+    begin_family(out, "pgscylla_monitor_rounds", "counter", "Transactions of the monitor.");
+    write(out, "pgscylla_monitor_rounds_total ");
     write(out, stats.rounds);
     write(out, "\n");
-    begin_family(out, "scylla_monitor_busy_seconds", "counter", "Duration of the transactions of the monitor.");
-    write(out, "scylla_monitor_busy_seconds_total ");
+    begin_family(out, "pgscylla_monitor_busy_seconds", "counter", "Duration of the transactions of the monitor.");
+    write(out, "pgscylla_monitor_busy_seconds_total ");
     write_seconds(out, stats.total_time);
     write(out, "\n");
-    begin_family(out, "scylla_monitor_errors", "counter", "Errors that ended a monitor.");
-    write(out, "scylla_monitor_errors_total ");
+    begin_family(out, "pgscylla_monitor_errors", "counter", "Errors in the work of the monitor.");
+    write(out, "pgscylla_monitor_errors_total ");
     write(out, stats.errors);
+    write(out, "\n");
+    begin_family(out, "pgscylla_monitor_failing_duties", "gauge", "Duties whose last turn ended with an error.");
+    write(out, "pgscylla_monitor_failing_duties ");
+    write(out, static_cast<int64>(std::popcount(shmem::failing_duties().duties)));
+    write(out, "\n");
+}
+
+// What was changed at a time that is still to come: the clock was ahead.
+void write_ahead_of_clock(StringInfo out) {
+    constexpr std::string_view k_name = "pgscylla_ahead_of_clock";
+    const auto all = store::workers::ahead();
+    begin_family(out, k_name, "gauge", "What was changed at a time that is still to come: the clock was ahead.");
+    for (const std::string_view what : {"leases", "schedules", "tasks"}) {
+        int64 ahead = 0;
+        for (const store::workers::Ahead &of : all)
+            if (view(of.what) == what && rights::may_watch(of.owner, of.viewers, of.admins))
+                ahead += of.ahead;
+        for (const std::string_view part : {k_name, std::string_view("{what=\""), what, std::string_view("\"} ")})
+            write(out, part);
+        write(out, ahead);
+        write(out, "\n");
+    }
+}
+
+// Of the whole server.
+void write_server_workers(StringInfo out, TimestampTz now) {
+    std::array<shmem::WorkerState, std::size_t{shmem::k_max_workers}> states;
+    const std::size_t all = shmem::shared != nullptr ? shmem::look_at_workers(states) : 0;
+    const auto workers = std::span(states).first(all);
+    begin_family(out, "pgscylla_server_workers", "gauge",
+                 "Processes of the server that call handlers, in all databases, by whether they are calling one.");
+    const auto count = [&](bool calls) {
+        return std::count_if(workers.begin(), workers.end(), [&](const shmem::WorkerState &each) {
+            return OidIsValid(each.role) && !each.lost && each.calls == calls;
+        });
+    };
+    write(out, "pgscylla_server_workers{state=\"calling\"} ");
+    write(out, count(true));
+    write(out, "\npgscylla_server_workers{state=\"other\"} ");
+    write(out, count(false));
+    write(out, "\n");
+    begin_family(out, "pgscylla_server_workers_limit", "gauge", "The setting scylla.max_server_workers.");
+    write(out, "pgscylla_server_workers_limit ");
+    write(out, int64{settings::max_server_workers});
+    write(out, "\n");
+    begin_family(out, "pgscylla_server_workers_busy_seconds", "gauge",
+                 "How long all server workers have been busy, each with its present call.");
+    const auto since = all > 0 ? shmem::all_busy_since(settings::max_server_workers) : std::nullopt;
+    write(out, "pgscylla_server_workers_busy_seconds ");
+    write_seconds(out, since ? Max(now - *since, 0) : 0);
     write(out, "\n");
 }
 
@@ -259,9 +314,10 @@ std::string_view label_of(std::string_view kind, const text *name) {
     return {label.data, static_cast<std::size_t>(label.len)};
 }
 
-int64 workers_of(std::span<const store::WorkerCount> workers, int32 queue) {
-    const auto at = std::lower_bound(workers.begin(), workers.end(), queue,
-                                     [](const store::WorkerCount &of, int32 wanted) { return of.queue < wanted; });
+int64 workers_of(std::span<const store::workers::WorkerCount> workers, int32 queue) {
+    const auto at =
+        std::lower_bound(workers.begin(), workers.end(), queue,
+                         [](const store::workers::WorkerCount &of, int32 wanted) { return of.queue < wanted; });
     return at != workers.end() && at->queue == queue ? at->workers : 0;
 }
 
@@ -271,13 +327,49 @@ const WaitNumbers *waits_of(std::span<const WaitNumbers> waits, int32 queue) {
     return at != waits.end() && at->queue == queue ? &*at : nullptr;
 }
 
+// Whether a queue has more to tell than another: those with live tasks first, then those with more submitted tasks
+// since counting began, which keeps the selection steady.
+bool is_busier(const QueueNumbers *a, const QueueNumbers *b) {
+    const auto is_live = [](const QueueNumbers *of) {
+        const auto in = [of](shmem::Place place) { return of->now_in[static_cast<std::size_t>(place)]; };
+        return in(shmem::Place::waiting) + in(shmem::Place::ready) + in(shmem::Place::running) > 0;
+    };
+    const auto submitted = [](const QueueNumbers *of) {
+        return of->stats == nullptr ? 0 : of->stats->count[static_cast<std::size_t>(shmem::Count::submitted)];
+    };
+    if (is_live(a) != is_live(b))
+        return is_live(a);
+    return submitted(a) != submitted(b) ? submitted(a) > submitted(b) : a->id < b->id;
+}
+
+// As many queues as metrics() shows.
+std::span<const QueueNumbers *> busiest(const AllNumbers &all) {
+    const auto queues = allocate<const QueueNumbers *>(all.queues.size());
+    for (std::size_t i = 0; i < queues.size(); i++)
+        queues[i] = &all.queues[i];
+    const std::size_t shown = Min(queues.size(), static_cast<std::size_t>(settings::max_metrics_queues));
+    if (shown < queues.size())
+        std::partial_sort(queues.begin(), queues.begin() + static_cast<std::ptrdiff_t>(shown), queues.end(), is_busier);
+    return queues.first(shown);
+}
+
+void write_left_out(StringInfo out, std::size_t queues) {
+    constexpr std::string_view k_name = "pgscylla_metrics_queues_left_out";
+    begin_family(out, k_name, "gauge", "Queues that are not shown: scylla.max_metrics_queues.");
+    write(out, k_name);
+    write(out, " ");
+    write(out, static_cast<int64>(queues));
+    write(out, "\n");
+}
+
 // By their names.
 Queues label(store::Store &store, const AllNumbers &all) {
-    const auto workers = store::count_workers();
+    const auto shown = busiest(all);
+    const auto workers = store::workers::count();
     const auto waits = read_wait_numbers(store);
-    const auto queues = allocate<Labelled>(all.queues.size());
+    const auto queues = allocate<Labelled>(shown.size());
     for (std::size_t i = 0; i < queues.size(); i++) {
-        const QueueNumbers &numbers = all.queues[i];
+        const QueueNumbers &numbers = *shown[i];
         queues[i] = {label_of("queue", numbers.name), &numbers, workers_of(workers, numbers.id),
                      waits_of(waits, numbers.id)};
     }
@@ -299,7 +391,7 @@ constexpr std::array<Waited, 4> k_waited = {{{",what=\"callback\"", &WaitNumbers
 
 // Only of queues that have any of it: most have not.
 void write_waits(StringInfo out, Queues queues) {
-    constexpr std::string_view k_name = "scylla_tasks_waiting_for";
+    constexpr std::string_view k_name = "pgscylla_tasks_waiting_for";
     begin_family(out, k_name, "gauge", "Tasks that wait for conditions and pools, by what they wait for.");
     for (const Labelled &queue : queues) {
         if (queue.waits == nullptr)
@@ -322,16 +414,19 @@ struct TriggerFamily {
     int64 (*value)(const trigger::Numbers &of);
 };
 
-constexpr std::array<TriggerFamily, 5> k_triggers = {{
-    {"scylla_trigger_fired", "Sets of signals for which the action of a trigger was carried out.", true,
+constexpr std::array<TriggerFamily, 6> k_triggers = {{
+    {"pgscylla_trigger_fired", "Sets of signals for which the action of a trigger was carried out.", true,
      [](const trigger::Numbers &of) { return of.fired; }},
-    {"scylla_trigger_skipped", "Sets of signals for which the condition of a trigger was not true.", true,
+    {"pgscylla_trigger_skipped", "Sets of signals for which the condition of a trigger was not true.", true,
      [](const trigger::Numbers &of) { return of.skipped; }},
-    {"scylla_trigger_signals_waiting", "Signals that wait for their partners in a trigger.", false,
+    {"pgscylla_trigger_missed", "Sets of signals that were older than the grace of a trigger.", true,
+     [](const trigger::Numbers &of) { return of.missed; }},
+    {"pgscylla_trigger_signals_waiting", "Signals that wait for their partners in a trigger.", false,
      [](const trigger::Numbers &of) { return of.waiting; }},
-    {"scylla_trigger_sets_failing", "Sets of signals for which the action of a trigger has failed, to be tried again.",
-     false, [](const trigger::Numbers &of) { return of.failing; }},
-    {"scylla_trigger_is_paused", "Whether a trigger is paused.", false,
+    {"pgscylla_trigger_sets_failing",
+     "Sets of signals for which the action of a trigger has failed, to be tried again.", false,
+     [](const trigger::Numbers &of) { return of.failing; }},
+    {"pgscylla_trigger_is_paused", "Whether a trigger is paused.", false,
      [](const trigger::Numbers &of) -> int64 { return of.paused ? 1 : 0; }},
 }};
 
@@ -355,22 +450,22 @@ struct PoolFamily {
     std::string_view name;
     std::string_view help;
     bool by_resource;
-    float8 (*value)(const PoolNumbers &of);
+    float8 (*value)(const store::pools::Numbers &of);
 };
 
 constexpr std::array<PoolFamily, 6> k_pools = {{
-    {"scylla_pool_capacity", "Capacity of pools, by resource.", true,
-     [](const PoolNumbers &of) { return of.capacity; }},
-    {"scylla_pool_reserved", "What tasks hold of pools, by resource.", true,
-     [](const PoolNumbers &of) { return of.reserved; }},
-    {"scylla_pool_free", "What can be placed in pools, by resource.", true,
-     [](const PoolNumbers &of) { return of.free; }},
-    {"scylla_pool_tasks_waiting", "Tasks in the lines of pools.", false,
-     [](const PoolNumbers &of) { return static_cast<float8>(of.waiting); }},
-    {"scylla_pool_tasks_placed", "Tasks that hold something of pools.", false,
-     [](const PoolNumbers &of) { return static_cast<float8>(of.placed); }},
-    {"scylla_pool_is_open", "Whether a pool takes tasks: it is not drained, and its last report is fresh enough.",
-     false, [](const PoolNumbers &of) { return of.open ? 1.0 : 0.0; }},
+    {"pgscylla_pool_capacity", "Capacity of pools, by resource.", true,
+     [](const store::pools::Numbers &of) { return of.capacity; }},
+    {"pgscylla_pool_reserved", "What tasks hold of pools, by resource.", true,
+     [](const store::pools::Numbers &of) { return of.reserved; }},
+    {"pgscylla_pool_free", "What can be placed in pools, by resource.", true,
+     [](const store::pools::Numbers &of) { return of.free; }},
+    {"pgscylla_pool_tasks_waiting", "Tasks in the lines of pools.", false,
+     [](const store::pools::Numbers &of) { return static_cast<float8>(of.waiting); }},
+    {"pgscylla_pool_tasks_placed", "Tasks that hold something of pools.", false,
+     [](const store::pools::Numbers &of) { return static_cast<float8>(of.placed); }},
+    {"pgscylla_pool_is_open", "Whether a pool takes tasks: it is not drained, and its last report is fresh enough.",
+     false, [](const store::pools::Numbers &of) { return of.open ? 1.0 : 0.0; }},
 }};
 
 void write_pools(StringInfo out) {
@@ -378,7 +473,7 @@ void write_pools(StringInfo out) {
     for (const PoolFamily &family : k_pools) {
         begin_family(out, family.name, "gauge", family.help);
         const text *last = nullptr;
-        for (const PoolNumbers &of : pools) {
+        for (const store::pools::Numbers &of : pools) {
             if (!family.by_resource && last != nullptr && equal(last, of.pool))
                 continue;
             last = of.pool;
@@ -407,11 +502,11 @@ struct WorkflowFamily {
 };
 
 constexpr std::array<WorkflowFamily, 3> k_workflow_numbers = {{
-    {"scylla_workflow_instances", "Instances of workflows that were started.", true,
+    {"pgscylla_workflow_instances", "Instances of workflows that were started.", true,
      [](const workflow::Numbers &of) { return of.instances; }},
-    {"scylla_workflow_runs_failed", "Instances that are kept and have failed, not restarted or unblocked.", false,
+    {"pgscylla_workflow_runs_failed", "Instances that are kept and have failed, not restarted or unblocked.", false,
      [](const workflow::Numbers &of) { return of.failed; }},
-    {"scylla_workflow_agenda", "What has happened in runs and the engine has not acted on yet.", false,
+    {"pgscylla_workflow_agenda", "What has happened in runs and the engine has not acted on yet.", false,
      [](const workflow::Numbers &of) { return of.agenda; }},
 }};
 
@@ -422,11 +517,11 @@ struct WorkflowAge {
 };
 
 constexpr std::array<WorkflowAge, 3> k_workflow_ages = {{
-    {"scylla_workflow_oldest_queued_seconds", "Longest time that a run has been queued.",
+    {"pgscylla_workflow_oldest_queued_seconds", "Longest time that a run has been queued.",
      &workflow::Numbers::oldest_queued},
-    {"scylla_workflow_oldest_running_seconds", "Longest time that a run has been in progress.",
+    {"pgscylla_workflow_oldest_running_seconds", "Longest time that a run has been in progress.",
      &workflow::Numbers::oldest_running},
-    {"scylla_workflow_oldest_agenda_seconds", "Longest time that something has waited for the engine.",
+    {"pgscylla_workflow_oldest_agenda_seconds", "Longest time that something has waited for the engine.",
      &workflow::Numbers::oldest_agenda},
 }};
 
@@ -451,8 +546,8 @@ void write_states(StringInfo out, std::string_view name, const text *workflow, s
 
 void write_live(StringInfo out, Workflows workflows) {
     constexpr std::array<std::string_view, 2> k_run_states = {"queued", "running"};
-    constexpr std::string_view k_runs = "scylla_workflow_runs_live";
-    constexpr std::string_view k_steps = "scylla_workflow_steps_live";
+    constexpr std::string_view k_runs = "pgscylla_workflow_runs_live";
+    constexpr std::string_view k_steps = "pgscylla_workflow_steps_live";
     begin_family(out, k_runs, "gauge", "Runs of workflows that have not ended, by state.");
     for (const workflow::Numbers &of : workflows)
         write_states(out, k_runs, of.id, k_run_states, std::array{of.queued, of.running});
@@ -494,12 +589,15 @@ text *write_all(store::Store &store, const AllNumbers &all) {
         write_family(&out, family, queues, all.has_counters);
     for (const Family &family : k_counters)
         write_family(&out, family, queues, all.has_counters);
-    write_histograms(&out, {"scylla_wait_seconds", "Time from becoming ready to being leased.", shmem::Time::wait},
+    write_histograms(&out, {"pgscylla_wait_seconds", "Time from becoming ready to being leased.", shmem::Time::wait},
                      queues, all.has_counters);
     write_histograms(
-        &out, {"scylla_run_seconds", "Duration of leases that ended by complete, abort or fail.", shmem::Time::run},
+        &out, {"pgscylla_run_seconds", "Duration of leases that ended by complete, abort or fail.", shmem::Time::run},
         queues, all.has_counters);
+    write_left_out(&out, all.queues.size() - queues.size());
     write_monitor(&out);
+    write_ahead_of_clock(&out);
+    write_server_workers(&out, all.now);
     write_waits(&out, queues);
     write_triggers(&out);
     write_pools(&out);

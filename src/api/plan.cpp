@@ -1,14 +1,15 @@
 // create_plan, open_plan, cancel_plan, plan_completed, set_plan_owner.
 #include "plan/plans.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "task/open.h"
 #include "task/rules.h"
 
 SCYLLA_FUNCTION(scylla_create_plan) {
     using namespace scylla;
-    text *name = args::optional_name("name", args::get_text(fcinfo, 0));
-    Jsonb *spec = args::document("spec", args::get_jsonb(fcinfo, 1));
+    const args::CreatePlan given{fcinfo};
+    text *name = args::optional_name(given.name());
+    Jsonb *spec = args::document(given.spec());
     store::Store store = open_for_settings("scylla.create_plan()");
     name = create_plan(name, spec);
     close(store);
@@ -17,7 +18,8 @@ SCYLLA_FUNCTION(scylla_create_plan) {
 
 SCYLLA_FUNCTION(scylla_open_plan) {
     using namespace scylla;
-    const text *name = args::name("plan", args::get_text(fcinfo, 0));
+    const args::OpenPlan given{fcinfo};
+    const text *name = args::name(given.plan());
     store::Store store = open_for_write("scylla.open_plan()");
     open_plan(store, name);
     close(store);
@@ -26,7 +28,8 @@ SCYLLA_FUNCTION(scylla_open_plan) {
 
 SCYLLA_FUNCTION(scylla_cancel_plan) {
     using namespace scylla;
-    const text *name = args::name("plan", args::get_text(fcinfo, 0));
+    const args::CancelPlan given{fcinfo};
+    const text *name = args::name(given.plan());
     store::Store store = open_for_write("scylla.cancel_plan()");
     const int64 cancelled = cancel_plan(store, name);
     close(store);
@@ -35,7 +38,8 @@ SCYLLA_FUNCTION(scylla_cancel_plan) {
 
 SCYLLA_FUNCTION(scylla_plan_completed) {
     using namespace scylla;
-    const text *name = args::name("plan", args::get_text(fcinfo, 0));
+    const args::PlanCompleted given{fcinfo};
+    const text *name = args::name(given.plan());
     store::Store store = store::open(AccessShareLock);
     const store::PlanRow plan = require_plan(store, name);
     close(store);
@@ -44,8 +48,9 @@ SCYLLA_FUNCTION(scylla_plan_completed) {
 
 SCYLLA_FUNCTION(scylla_set_plan_owner) {
     using namespace scylla;
-    const text *name = args::name("plan", args::get_text(fcinfo, 0));
-    const text *owner = args::name("owner", args::get_text(fcinfo, 1));
+    const args::SetPlanOwner given{fcinfo};
+    const text *name = args::name(given.plan());
+    const text *owner = args::name(given.owner());
     store::Store store = open_for_write("scylla.set_plan_owner()");
     set_plan_owner(name, owner);
     close(store);

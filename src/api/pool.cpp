@@ -1,5 +1,6 @@
 // create_pool, alter_pool, drop_pool, drain_pool, resume_pool, report_usage, grant_pool, revoke_pool, place.
-#include "api/call.h"
+#include "api/arguments.h"
+#include "api/observed.h"
 #include "api/rows.h"
 #include "pg/error.h"
 #include "pg/json.h"
@@ -18,8 +19,8 @@ namespace scylla {
 namespace {
 
 model::Policy to_policy(const text *value) {
-    for (std::size_t p = 0; p < k_policies.size(); p++)
-        if (view(value) == k_policies[p])
+    for (std::size_t p = 0; p < model::k_policies.size(); p++)
+        if (view(value) == model::k_policies[p])
             return static_cast<model::Policy>(p);
     error::bad_argument("policy", error::quote(value), "It must be \"strict\", \"greedy\" or \"backfill\".");
 }
@@ -77,17 +78,13 @@ PoolSettings read_changes(Jsonb *object) {
     return changes;
 }
 
-PoolPrivilege get_pool_privilege(FunctionCallInfo fcinfo, int n) {
-    const text *value = args::get_text(fcinfo, n);
-    for (std::size_t p = 0; p < k_pool_privileges.size(); p++)
-        if (value != nullptr && view(value) == k_pool_privileges[p])
-            return static_cast<PoolPrivilege>(p);
-    error::bad_argument("privilege", error::quote(value), "It must be \"use\", \"report\" or \"admin\".");
+PoolPrivilege to_privilege(const args::Named<text *> &given) {
+    return args::one_of<PoolPrivilege>(given, k_pool_privileges, "It must be \"use\", \"report\" or \"admin\".");
 }
 
 // The pool to change. Those of workflows change with the workflows only.
-const text *get_pool(FunctionCallInfo fcinfo) {
-    const text *pool = args::name("pool", args::get_text(fcinfo, 0));
+const text *to_pool(const args::Named<text *> &given) {
+    const text *pool = args::name(given);
     if (view(pool).starts_with(store::k_run_prefix))
         error::bad_argument("pool", error::quote(pool), "Names with \"workflow:\" are for workflows.");
     return pool;
@@ -106,7 +103,7 @@ std::span<const int64> pools_to_place(store::Store &store, const text *name) {
     if (name != nullptr)
         ids.add(require_pool(name, PoolPrivilege::admin).id);
     else
-        for (const PoolRow &pool : read_pools(pools_in_line(store)))
+        for (const PoolRow &pool : store::pools::by_ids(pools_in_line(store)))
             if (may(pool, PoolPrivilege::admin))
                 ids.add(pool.id);
     return ids.all();
@@ -125,16 +122,16 @@ bool may_see(store::Store &store, std::span<const PoolRow> pools, int32 queue, i
 std::span<PoolRow> pools_to_list(store::Store &store, const text *name) {
     Growing<PoolRow> pools;
     if (name == nullptr)
-        pools.add_all(read_pools(pools_in_line(store)));
-    else if (const auto pool = find_pool(name))
+        pools.add_all(store::pools::by_ids(pools_in_line(store)));
+    else if (const auto pool = store::pools::find(name))
         pools.add(*pool);
     std::sort(pools.at, pools.at + pools.count,
               [](const PoolRow &a, const PoolRow &b) { return view(a.name) < view(b.name); });
     return pools.all();
 }
 
-template <typename Change> void change_pool(FunctionCallInfo fcinfo, const char *call, Change change) {
-    const text *name = get_pool(fcinfo);
+template <typename Change> void change_pool(const args::Named<text *> &pool, const char *call, Change change) {
+    const text *name = to_pool(pool);
     store::Store store = open_for_settings(call);
     change(name);
     close(store);
@@ -145,11 +142,12 @@ template <typename Change> void change_pool(FunctionCallInfo fcinfo, const char 
 
 SCYLLA_FUNCTION(scylla_create_pool) {
     using namespace scylla;
-    const text *name = get_pool(fcinfo);
-    PoolSettings settings = read_settings(args::get_jsonb(fcinfo, 3));
-    settings.capacity = args::get_jsonb(fcinfo, 1);
+    const args::CreatePool given{fcinfo};
+    const text *name = to_pool(given.pool());
+    PoolSettings settings = read_settings(given.settings());
+    settings.capacity = given.capacity();
     (void)read_amounts("capacity", settings.capacity);
-    if (const text *policy = args::get_text(fcinfo, 2))
+    if (const text *policy = given.policy())
         settings.policy = to_policy(policy);
     store::Store store = open_for_settings("scylla.create_pool()");
     create_pool(name, settings);
@@ -159,14 +157,15 @@ SCYLLA_FUNCTION(scylla_create_pool) {
 
 SCYLLA_FUNCTION(scylla_alter_pool) {
     using namespace scylla;
-    const PoolSettings changes = read_changes(args::get_jsonb(fcinfo, 1));
-    change_pool(fcinfo, "scylla.alter_pool()", [&](const text *name) { alter_pool(name, changes); });
+    const args::AlterPool given{fcinfo};
+    const PoolSettings changes = read_changes(given.changes());
+    change_pool(given.pool(), "scylla.alter_pool()", [&](const text *name) { alter_pool(name, changes); });
     PG_RETURN_VOID();
 }
 
 SCYLLA_FUNCTION(scylla_drop_pool) {
     using namespace scylla;
-    const text *name = get_pool(fcinfo);
+    const text *name = to_pool(args::DropPool{fcinfo}.pool());
     store::Store store = open_for_settings("scylla.drop_pool()");
     drop_pool(store, name);
     close(store);
@@ -175,48 +174,50 @@ SCYLLA_FUNCTION(scylla_drop_pool) {
 
 SCYLLA_FUNCTION(scylla_drain_pool) {
     using namespace scylla;
-    change_pool(fcinfo, "scylla.drain_pool()", [](const text *name) { set_drained(name, true); });
+    change_pool(args::DrainPool{fcinfo}.pool(), "scylla.drain_pool()",
+                [](const text *name) { set_drained(name, true); });
     PG_RETURN_VOID();
 }
 
 SCYLLA_FUNCTION(scylla_resume_pool) {
     using namespace scylla;
-    change_pool(fcinfo, "scylla.resume_pool()", [](const text *name) { set_drained(name, false); });
+    change_pool(args::ResumePool{fcinfo}.pool(), "scylla.resume_pool()",
+                [](const text *name) { set_drained(name, false); });
     PG_RETURN_VOID();
 }
 
 SCYLLA_FUNCTION(scylla_report_usage) {
     using namespace scylla;
-    Jsonb *used = args::get_jsonb(fcinfo, 1);
-    const TimestampTz now = GetCurrentTimestamp();
-    const TimestampTz at = PG_ARGISNULL(2) ? now : PG_GETARG_TIMESTAMPTZ(2);
+    const args::ReportUsage given{fcinfo};
+    Jsonb *used = given.used();
+    const TimestampTz at = observed_at(given.at());
     (void)read_amounts("used", used);
-    if (at > now || TIMESTAMP_NOT_FINITE(at))
-        error::bad_argument("at", error::print(TimestampTzGetDatum(at), TIMESTAMPTZOID),
-                            "It must not be in the future.");
-    change_pool(fcinfo, "scylla.report_usage()", [&](const text *name) { report_usage(name, used, at); });
+    change_pool(given.pool(), "scylla.report_usage()", [&](const text *name) { report_usage(name, used, at); });
     PG_RETURN_VOID();
 }
 
 SCYLLA_FUNCTION(scylla_grant_pool) {
     using namespace scylla;
-    const text *role = args::name("role", args::get_text(fcinfo, 1));
-    const PoolPrivilege privilege = get_pool_privilege(fcinfo, 2);
-    change_pool(fcinfo, "scylla.grant_pool()", [&](const text *name) { grant_pool(name, role, privilege); });
+    const args::GrantPool given{fcinfo};
+    const text *role = args::name(given.role());
+    const PoolPrivilege privilege = to_privilege(given.privilege());
+    change_pool(given.pool(), "scylla.grant_pool()", [&](const text *name) { grant_pool(name, role, privilege); });
     PG_RETURN_VOID();
 }
 
 SCYLLA_FUNCTION(scylla_revoke_pool) {
     using namespace scylla;
-    const text *role = args::name("role", args::get_text(fcinfo, 1));
-    const PoolPrivilege privilege = get_pool_privilege(fcinfo, 2);
-    change_pool(fcinfo, "scylla.revoke_pool()", [&](const text *name) { revoke_pool(name, role, privilege); });
+    const args::RevokePool given{fcinfo};
+    const text *role = args::name(given.role());
+    const PoolPrivilege privilege = to_privilege(given.privilege());
+    change_pool(given.pool(), "scylla.revoke_pool()", [&](const text *name) { revoke_pool(name, role, privilege); });
     PG_RETURN_VOID();
 }
 
 SCYLLA_FUNCTION(scylla_place) {
     using namespace scylla;
-    const text *name = args::optional_name("pool", args::get_text(fcinfo, 0));
+    const args::Place given{fcinfo};
+    const text *name = args::optional_name(given.pool());
     Rows rows = begin_rows(fcinfo);
     store::Store store = open_for_write("scylla.place()");
     const auto pools = pools_to_place(store, name);
@@ -232,7 +233,7 @@ SCYLLA_FUNCTION(scylla_pool_lines) {
     using namespace scylla;
     const Rows rows = begin_rows(fcinfo);
     store::Store store = store::open(AccessShareLock, store::TableId::spec);
-    const auto pools = read_pools(pools_in_line(store));
+    const auto pools = store::pools::by_ids(pools_in_line(store));
     const Explanation lines = explain_lines(store);
     for (const WaitReason &each : lines.reasons) {
         if (!may_see(store, pools, each.queue, each.pool))
@@ -256,8 +257,9 @@ SCYLLA_FUNCTION(scylla_pool_lines) {
 // For list_pool_queue(): (pool, seq) of the first tasks in line that the caller may see.
 SCYLLA_FUNCTION(scylla_first_in_line) {
     using namespace scylla;
-    const text *name = args::optional_name("pool", args::get_text(fcinfo, 0));
-    auto wanted = static_cast<std::size_t>(args::max_tasks(args::get_int(fcinfo, 1).value_or(100)));
+    const args::FirstInLine given{fcinfo};
+    const text *name = args::optional_name("pool", given.of_pool());
+    auto wanted = static_cast<std::size_t>(args::max_tasks(given.max_tasks().value_or(100)));
     const Rows rows = begin_rows(fcinfo);
     store::Store store = store::open(AccessShareLock);
     for (const PoolRow &pool : pools_to_list(store, name)) {

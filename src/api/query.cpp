@@ -6,7 +6,7 @@
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "pg/text.h"
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/rows.h"
 #include "task/rules.h"
 #include "queue/ready_scan.h"
@@ -211,7 +211,8 @@ void require_look(Store &store, const store::QueueRow &queue) {
 
 SCYLLA_FUNCTION(scylla_get_task) {
     using namespace scylla;
-    text *rn = args::name("rn", args::get_text(fcinfo, 0));
+    const args::GetTask given{fcinfo};
+    text *rn = args::name(given.rn());
     store::Store store = store::open(AccessShareLock);
     const auto spec = find_spec(store, rn, store::With::spec);
     if (!spec || !rights::may(store, spec->queue, model::Privilege::view))
@@ -221,10 +222,10 @@ SCYLLA_FUNCTION(scylla_get_task) {
 
 SCYLLA_FUNCTION(scylla_list_tasks) {
     using namespace scylla;
-    text *queue_name = PG_ARGISNULL(0) ? nullptr : args::name("queue", args::get_text(fcinfo, 0));
-    Filter filter{std::nullopt, PG_ARGISNULL(1) ? std::nullopt : std::optional(store::status_of(PG_GETARG_DATUM(1))),
-                  PG_ARGISNULL(2) ? nullptr : args::name("worker", args::get_text(fcinfo, 2)),
-                  args::max_tasks(args::get_int(fcinfo, 3).value_or(100))};
+    const args::ListTasks given{fcinfo};
+    text *queue_name = args::optional_name(given.queue());
+    Filter filter{std::nullopt, given.status() == 0 ? std::nullopt : std::optional(store::status_of(given.status())),
+                  args::optional_name(given.worker()), args::max_tasks(given.max_tasks().value_or(100))};
     Rows rows = begin_rows(fcinfo);
     store::Store store = store::open(AccessShareLock);
     const auto queue = queue_name == nullptr ? std::nullopt : find_queue(store, queue_name);
@@ -242,7 +243,8 @@ SCYLLA_FUNCTION(scylla_list_tasks) {
 
 SCYLLA_FUNCTION(scylla_has_live_tasks) {
     using namespace scylla;
-    const auto names = args::get_array(fcinfo, 0, TEXTOID);
+    const args::HasLiveTasks given{fcinfo};
+    const auto names = given.queues().value;
     if (!names)
         error::bad_argument("queues", "null", "It must be an array.");
     store::Store store = store::open(AccessShareLock);
@@ -295,7 +297,8 @@ SCYLLA_FUNCTION(scylla_args_end) {
 
 SCYLLA_FUNCTION(scylla_check_max_tasks) {
     using namespace scylla;
-    args::max_tasks(args::get_int(fcinfo, 0).value_or(0));
+    const args::CheckMaxTasks given{fcinfo};
+    args::max_tasks(given.max_tasks().value_or(0));
     PG_RETURN_VOID();
 }
 

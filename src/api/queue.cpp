@@ -1,5 +1,5 @@
 // create_queue, alter_queue, pause_queue, resume_queue, drop_queue, register_worker.
-#include "api/call.h"
+#include "api/arguments.h"
 #include "queue/settings.h"
 #include "task/open.h"
 #include "task/rules.h"
@@ -18,10 +18,7 @@ store::QueueSettings get_settings(FunctionCallInfo fcinfo) {
     return settings;
 }
 
-text *get_queue(FunctionCallInfo fcinfo) { return args::name("queue", args::get_text(fcinfo, 0)); }
-
-void pause_or_resume(FunctionCallInfo fcinfo, const char *call, bool paused) {
-    text *name = get_queue(fcinfo);
+void pause_or_resume(text *name, const char *call, bool paused) {
     store::Store store = open_for_settings(call);
     set_paused(store, name, paused);
     close(store);
@@ -30,7 +27,8 @@ void pause_or_resume(FunctionCallInfo fcinfo, const char *call, bool paused) {
 } // namespace
 
 SCYLLA_FUNCTION(scylla_create_queue) {
-    text *name = args::new_queue_name(args::get_text(fcinfo, 0));
+    const args::CreateQueue given{fcinfo};
+    text *name = args::new_queue_name(given.queue());
     const store::QueueSettings settings = get_settings(fcinfo);
     warn_of_short_retentions(settings);
     store::Store store = open_for_settings("scylla.create_queue()");
@@ -40,8 +38,9 @@ SCYLLA_FUNCTION(scylla_create_queue) {
 }
 
 SCYLLA_FUNCTION(scylla_alter_queue) {
-    text *name = get_queue(fcinfo);
-    Jsonb *changes = args::get_jsonb(fcinfo, 1);
+    const args::AlterQueue given{fcinfo};
+    text *name = args::name(given.queue());
+    Jsonb *changes = given.settings();
     store::QueueSettings alone;
     apply(changes, alone); // errors in the settings come before the lookup of the queue
     warn_of_short_retentions(alone);
@@ -52,18 +51,19 @@ SCYLLA_FUNCTION(scylla_alter_queue) {
 }
 
 SCYLLA_FUNCTION(scylla_pause_queue) {
-    pause_or_resume(fcinfo, "scylla.pause_queue()", true);
+    pause_or_resume(args::name(args::PauseQueue{fcinfo}.queue()), "scylla.pause_queue()", true);
     PG_RETURN_VOID();
 }
 
 SCYLLA_FUNCTION(scylla_resume_queue) {
-    pause_or_resume(fcinfo, "scylla.resume_queue()", false);
+    pause_or_resume(args::name(args::ResumeQueue{fcinfo}.queue()), "scylla.resume_queue()", false);
     PG_RETURN_VOID();
 }
 
 SCYLLA_FUNCTION(scylla_drop_queue) {
-    text *name = get_queue(fcinfo);
-    const bool force = args::get_bool(fcinfo, 1).value_or(false);
+    const args::DropQueue given{fcinfo};
+    text *name = args::name(given.queue());
+    const bool force = given.force().value_or(false);
     store::Store store = open_for_settings("scylla.drop_queue()");
     drop_queue(store, name, force);
     close(store);

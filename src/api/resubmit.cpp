@@ -1,7 +1,7 @@
 // resubmit, resubmit_many, dead_tasks, rerun_plan.
 #include "task/resubmit.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/rows.h"
 #include "pg/error.h"
 #include "pg/growing.h"
@@ -16,23 +16,16 @@ namespace scylla {
 
 namespace {
 
-model::Status get_final_status(FunctionCallInfo fcinfo, int n) {
-    if (PG_ARGISNULL(n))
+model::Status to_final_status(Datum given) {
+    if (given == 0)
         return model::Status::aborted;
-    const model::Status status = store::status_of(PG_GETARG_DATUM(n));
+    const model::Status status = store::status_of(given);
     if (!model::is_final(status))
         error::bad_argument("status", model::name(status), "It must be \"aborted\", \"cancelled\" or \"completed\".");
     return status;
 }
 
-std::optional<TimestampTz> get_time(FunctionCallInfo fcinfo, int n) {
-    return PG_ARGISNULL(n) ? std::nullopt : std::optional(PG_GETARG_TIMESTAMPTZ(n));
-}
-
-const char *get_code(FunctionCallInfo fcinfo, int n) {
-    const text *code = args::get_text(fcinfo, n);
-    return code == nullptr ? nullptr : text_to_cstring(code);
-}
+const char *to_code(const text *code) { return code == nullptr ? nullptr : text_to_cstring(code); }
 
 void put(const Rows &rows, const text *rn, const text *new_rn) {
     Datum values[] = {PointerGetDatum(rn), PointerGetDatum(new_rn)};
@@ -83,8 +76,9 @@ bool put_listed(void *to, store::Store &store, const Task &task) {
 
 SCYLLA_FUNCTION(scylla_resubmit) {
     using namespace scylla;
-    const text *rn = args::name("rn", args::get_text(fcinfo, 0));
-    text *new_rn = args::optional_name("new_rn", args::get_text(fcinfo, 1));
+    const args::Resubmit given{fcinfo};
+    const text *rn = args::name(given.rn());
+    text *new_rn = args::optional_name(given.new_rn());
     store::Store store = open_for_write("scylla.resubmit()");
     const Task task = resubmit(store, rn, new_rn);
     const bool may_view = rights::may(store, task.spec.queue, model::Privilege::view);
@@ -93,14 +87,15 @@ SCYLLA_FUNCTION(scylla_resubmit) {
 
 SCYLLA_FUNCTION(scylla_resubmit_many) {
     using namespace scylla;
-    const text *name = args::name("queue", args::get_text(fcinfo, 0));
+    const args::ResubmitMany given{fcinfo};
+    const text *name = args::name(given.queue());
     EndedFilter filter{.queue = {},
-                       .status = get_final_status(fcinfo, 1),
-                       .code = get_code(fcinfo, 2),
-                       .after = get_time(fcinfo, 3),
-                       .before = get_time(fcinfo, 4),
-                       .max_tasks = args::max_tasks(args::get_int(fcinfo, 5).value_or(1000))};
-    const bool preview = args::get_bool(fcinfo, 6).value_or(false);
+                       .status = to_final_status(given.status()),
+                       .code = to_code(given.code()),
+                       .after = given.ended_after(),
+                       .before = given.ended_before(),
+                       .max_tasks = args::max_tasks(given.max_tasks().value_or(1000))};
+    const bool preview = given.preview().value_or(false);
     const Rows rows = begin_rows(fcinfo);
     store::Store store = open_for_write("scylla.resubmit_many()");
     const store::QueueRow queue = rights::require_queue(store, name, model::Privilege::submit);
@@ -119,11 +114,12 @@ SCYLLA_FUNCTION(scylla_resubmit_many) {
 
 SCYLLA_FUNCTION(scylla_dead_tasks) {
     using namespace scylla;
-    const text *name = PG_ARGISNULL(0) ? nullptr : args::name("queue", args::get_text(fcinfo, 0));
+    const args::DeadTasks given{fcinfo};
+    const text *name = args::optional_name(given.queue());
     EndedFilter filter{.queue = {},
                        .status = model::Status::aborted,
-                       .code = get_code(fcinfo, 1),
-                       .max_tasks = args::max_tasks(args::get_int(fcinfo, 2).value_or(100))};
+                       .code = to_code(given.code()),
+                       .max_tasks = args::max_tasks(given.max_tasks().value_or(100))};
     Listed listed{begin_rows(fcinfo), 0};
     store::Store store = store::open(AccessShareLock);
     const auto queue = name == nullptr ? std::nullopt : find_queue(store, name);
@@ -137,9 +133,10 @@ SCYLLA_FUNCTION(scylla_dead_tasks) {
 
 SCYLLA_FUNCTION(scylla_rerun_plan) {
     using namespace scylla;
-    const text *name = args::name("plan", args::get_text(fcinfo, 0));
-    const bool only_failed = args::get_bool(fcinfo, 1).value_or(false);
-    text *new_name = args::optional_name("new_plan", args::get_text(fcinfo, 2));
+    const args::RerunPlan given{fcinfo};
+    const text *name = args::name(given.plan());
+    const bool only_failed = given.only_failed().value_or(false);
+    text *new_name = args::optional_name(given.new_plan());
     store::Store store = open_for_write("scylla.rerun_plan()");
     new_name = rerun_plan(store, {.plan = name, .only_failed = only_failed, .new_name = new_name});
     close(store);

@@ -1,7 +1,7 @@
 // grant_queue, revoke_queue, set_queue_owner, and functions for the views.
 #include "task/rights.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "pg/error.h"
 #include "pg/text.h"
 #include "task/open.h"
@@ -11,19 +11,14 @@ namespace scylla {
 
 namespace {
 
-model::Privilege get_privilege(FunctionCallInfo fcinfo, int n) {
-    const text *value = args::get_text(fcinfo, n);
-    for (std::size_t p = 0; p < model::k_privilege_names.size(); p++)
-        if (value != nullptr && view(value) == model::k_privilege_names[p])
-            return static_cast<model::Privilege>(p);
-    error::bad_argument("privilege", error::quote(value),
-                        "It must be \"submit\", \"work\", \"view\", \"depend\" or \"admin\".");
-}
-
-Datum change_grant(FunctionCallInfo fcinfo, void (*change)(store::Store &, const rights::Grant &), const char *call) {
-    const text *queue = args::name("queue", args::get_text(fcinfo, 0));
-    const text *role = args::name("role", args::get_text(fcinfo, 1));
-    const rights::Grant what{queue, get_privilege(fcinfo, 2), role};
+Datum change_grant(const auto &given, void (*change)(store::Store &, const rights::Grant &), const char *call) {
+    const text *queue = args::name(given.queue());
+    const text *role = args::name(given.role());
+    const rights::Grant what{
+        queue,
+        args::one_of<model::Privilege>(given.privilege(), model::k_privilege_names,
+                                       "It must be \"submit\", \"work\", \"view\", \"depend\" or \"admin\"."),
+        role};
     store::Store store = open_for_settings(call);
     change(store, what);
     close(store);
@@ -39,17 +34,18 @@ rights::Viewers get_viewers(FunctionCallInfo fcinfo) {
 } // namespace scylla
 
 SCYLLA_FUNCTION(scylla_grant_queue) {
-    return scylla::change_grant(fcinfo, scylla::rights::grant, "scylla.grant_queue()");
+    return scylla::change_grant(scylla::args::GrantQueue{fcinfo}, scylla::rights::grant, "scylla.grant_queue()");
 }
 
 SCYLLA_FUNCTION(scylla_revoke_queue) {
-    return scylla::change_grant(fcinfo, scylla::rights::revoke, "scylla.revoke_queue()");
+    return scylla::change_grant(scylla::args::RevokeQueue{fcinfo}, scylla::rights::revoke, "scylla.revoke_queue()");
 }
 
 SCYLLA_FUNCTION(scylla_set_queue_owner) {
     using namespace scylla;
-    const text *name = args::name("queue", args::get_text(fcinfo, 0));
-    const text *owner = args::name("owner", args::get_text(fcinfo, 1));
+    const args::SetQueueOwner given{fcinfo};
+    const text *name = args::name(given.queue());
+    const text *owner = args::name(given.owner());
     store::Store store = open_for_settings("scylla.set_queue_owner()");
     rights::set_owner(store, name, owner);
     close(store);

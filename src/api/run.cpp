@@ -1,4 +1,5 @@
 // start_workflow, start_workflows, restart_run, stop_run, kill_run, unblock_run, unblock_workflow, advance.
+#include "api/arguments.h"
 #include "api/rows.h"
 #include "api/run_args.h"
 #include "api/wait.h"
@@ -17,45 +18,35 @@ namespace scylla {
 
 namespace {
 
-const text *get_id(FunctionCallInfo fcinfo) { return args::get_workflow_id(fcinfo); }
-
-Jsonb *get_params(FunctionCallInfo fcinfo, int n, const char *name = "params") {
-    Jsonb *params = args::get_jsonb(fcinfo, n);
-    if (params == nullptr)
+Jsonb *to_params(const args::Named<Jsonb *> &given) {
+    if (given.value == nullptr)
         return json::empty_object();
-    if (!JB_ROOT_IS_OBJECT(params))
-        error::bad_argument(name, error::show(params), "It must be an object.");
-    return args::document(name, params);
+    if (!JB_ROOT_IS_OBJECT(given.value))
+        error::bad_argument(given.name, error::show(given.value), "It must be an object.");
+    return args::document(given);
 }
 
 // By step, without those whose parameters are null.
-Jsonb *get_step_params(FunctionCallInfo fcinfo, int n) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::for_each_member(&get_params(fcinfo, n, "step_params")->root, [&](const char *step, JsonbValue *value) {
+Jsonb *to_step_params(Jsonb *given, int64 element = 0) {
+    json::Builder object = json::build_object();
+    json::for_each_member(&given->root, [&](const char *step, JsonbValue *value) {
         if (value->type == jbvNull)
             return;
         if (value->type != jbvBinary || !JsonContainerIsObject(value->val.binary.data))
-            error::bad_argument("step_params", json::show(value), "Its members must be objects.");
-        json::push(&state, step, *value);
+            error::bad_argument("step_params", json::show(value), "Its members must be objects.", element);
+        object.member(step, *value);
     });
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    return object.finish();
 }
 
-model::workflow::RestartPolicy get_policy(FunctionCallInfo fcinfo, int n) {
-    const text *word = args::get_text(fcinfo, n);
-    if (word == nullptr)
-        return model::workflow::RestartPolicy::from_incomplete;
-    for (std::size_t i = 0; i < model::workflow::k_restart_policies.size(); i++)
-        if (view(word) == model::workflow::k_restart_policies[i])
-            return static_cast<model::workflow::RestartPolicy>(i);
-    error::bad_argument("policy", error::quote(word),
-                        "It must be RESTART_FROM_INCOMPLETE, RESTART_FROM_BEGINNING or RESTART_FROM_SPECIFIC.");
+model::workflow::RestartPolicy to_policy(const args::Named<text *> &given) {
+    return args::one_of(given, model::workflow::k_restart_policies,
+                        "It must be RESTART_FROM_INCOMPLETE, RESTART_FROM_BEGINNING or RESTART_FROM_SPECIFIC.",
+                        model::workflow::RestartPolicy::from_incomplete);
 }
 
 // The step that a restart begins with.
-const text *get_start(FunctionCallInfo fcinfo, int n, model::workflow::RestartPolicy policy) {
-    const text *step = args::get_text(fcinfo, n);
+const text *to_start(const text *step, model::workflow::RestartPolicy policy) {
     const bool specific = policy == model::workflow::RestartPolicy::from_specific;
     if (specific != (step != nullptr))
         error::bad_argument("step", step == nullptr ? "null" : error::quote(step),
@@ -64,8 +55,7 @@ const text *get_start(FunctionCallInfo fcinfo, int n, model::workflow::RestartPo
     return step;
 }
 
-std::span<const text *const> get_steps(FunctionCallInfo fcinfo, int n) {
-    const auto array = args::get_array(fcinfo, n, TEXTOID);
+std::span<const text *const> to_steps(const std::optional<args::Array> &array) {
     const auto steps = allocate<const text *>(array ? static_cast<std::size_t>(array->size) : 0);
     for (std::size_t i = 0; i < steps.size(); i++) {
         if (array->null[i])
@@ -73,11 +63,6 @@ std::span<const text *const> get_steps(FunctionCallInfo fcinfo, int n) {
         steps[i] = DatumGetTextPP(array->value[i]);
     }
     return steps;
-}
-
-const text *get_request_id(FunctionCallInfo fcinfo, int n) {
-    const text *id = args::get_text(fcinfo, n);
-    return id == nullptr ? nullptr : args::name("request_id", args::get_text(fcinfo, n));
 }
 
 // ---- start_workflows -----------------------------------------------------------------------------------------------
@@ -102,10 +87,14 @@ void read_member(Request &request, const char *name, JsonbValue *value) {
         request.start.version = value->type == jbvNumeric
                                     ? cstring_to_text(psprintf("%d", json::to_int(name, value, request.element)))
                                     : json::to_text(name, value, request.element);
-    else if (word == "params" && value->type == jbvBinary && JsonContainerIsObject(value->val.binary.data))
-        request.start.params = args::document("params", json::to_jsonb(value), request.element);
+    else if ((word == "params" || word == "step_params") &&
+             (value->type != jbvBinary || !JsonContainerIsObject(value->val.binary.data)))
+        error::bad_argument(name, json::show(value), "It must be an object.", request.element);
     else if (word == "params")
-        error::bad_argument("params", json::show(value), "It must be an object.", request.element);
+        request.start.params = args::document("params", json::to_jsonb(value), request.element);
+    else if (word == "step_params")
+        request.start.step_params =
+            to_step_params(args::document(name, json::to_jsonb(value), request.element), request.element);
     else
         error::bad_argument("requests", error::quote(cstring_to_text(name)),
                             "There is no such argument of start_workflow.", request.element);
@@ -127,8 +116,7 @@ Request read_request(JsonbValue *json, int64 element, Jsonb *initiator) {
     return request;
 }
 
-std::span<Request> get_requests(FunctionCallInfo fcinfo) {
-    Jsonb *array = args::get_jsonb(fcinfo, 0);
+std::span<Request> to_requests(Jsonb *array) {
     if (array == nullptr || !JB_ROOT_IS_ARRAY(array) || JB_ROOT_IS_SCALAR(array))
         error::bad_argument("requests", error::show(array), "It must be an array of objects.");
     const auto requests = allocate<Request>(static_cast<std::size_t>(JB_ROOT_COUNT(array)));
@@ -197,9 +185,9 @@ void start_all(std::span<Request> requests) {
     }
 }
 
-Datum end_run(FunctionCallInfo fcinfo, const char *call, const char *kind) {
-    const text *id = get_id(fcinfo);
-    const int64 instance = args::get_instance(fcinfo);
+Datum end_run(const auto &given, const char *call, const char *kind) {
+    const text *id = args::name(given.workflow());
+    const int64 instance = args::to_instance(given.instance());
     store::Store store = open_for_settings(call);
     workflow::end_run(id, instance, kind);
     close(store);
@@ -209,18 +197,20 @@ Datum end_run(FunctionCallInfo fcinfo, const char *call, const char *kind) {
 } // namespace
 } // namespace scylla
 
-// start_workflow(workflow, params, version, request_id)
+// start_workflow(workflow, params, version, request_id, step_params)
 SCYLLA_FUNCTION(scylla_start_workflow) {
     using namespace scylla;
+    const args::StartWorkflow given{fcinfo};
     TupleDesc type = nullptr;
     if (get_call_result_type(fcinfo, nullptr, &type) != TYPEFUNC_COMPOSITE)
         elog(ERROR, "scylla.start_workflow() returns no row");
-    const text *version = args::get_text(fcinfo, 2);
-    const workflow::Start request{.workflow = get_id(fcinfo),
-                                  .params = get_params(fcinfo, 1),
+    const text *version = given.version();
+    const workflow::Start request{.workflow = args::name(given.workflow()),
+                                  .params = to_params(given.params()),
                                   .version = version != nullptr ? version : cstring_to_text("active"),
-                                  .request_id = get_request_id(fcinfo, 3),
-                                  .initiator = args::manual_initiator()};
+                                  .request_id = args::optional_name(given.request_id()),
+                                  .initiator = args::manual_initiator(),
+                                  .step_params = to_step_params(to_params(given.step_params()))};
     store::Store store = open_for_write("scylla.start_workflow()");
     const workflow::Started started = workflow::start(request);
     close(store);
@@ -234,7 +224,7 @@ SCYLLA_FUNCTION(scylla_start_workflow) {
 // start_workflows(requests)
 SCYLLA_FUNCTION(scylla_start_workflows) {
     using namespace scylla;
-    const auto requests = get_requests(fcinfo);
+    const auto requests = to_requests(args::StartWorkflows{fcinfo}.requests());
     const Rows result = begin_rows(fcinfo);
     store::Store store = open_for_write("scylla.start_workflows()");
     start_all(requests);
@@ -253,21 +243,21 @@ SCYLLA_FUNCTION(scylla_start_workflows) {
 // restart_run(workflow, instance, policy, params, step_params, skip_steps, step, alone)
 SCYLLA_FUNCTION(scylla_restart_run) {
     using namespace scylla;
+    const args::RestartRun given{fcinfo};
     TupleDesc type = nullptr;
     if (get_call_result_type(fcinfo, nullptr, &type) != TYPEFUNC_COMPOSITE)
         elog(ERROR, "scylla.restart_run() returns no row");
-    const auto policy = get_policy(fcinfo, 2);
-    const workflow::RestartCall call{.workflow = get_id(fcinfo),
-                                     .instance = args::get_instance(fcinfo),
+    const auto policy = to_policy(given.policy());
+    const workflow::RestartCall call{.workflow = args::name(given.workflow()),
+                                     .instance = args::to_instance(given.instance()),
                                      .policy = policy,
-                                     .step = get_start(fcinfo, 6, policy),
-                                     .params = get_params(fcinfo, 3),
-                                     .step_params = get_step_params(fcinfo, 4),
-                                     .skip_steps = get_steps(fcinfo, 5),
+                                     .step = to_start(given.step(), policy),
+                                     .params = to_params(given.params()),
+                                     .step_params = to_step_params(to_params(given.step_params())),
+                                     .skip_steps = to_steps(given.skip_steps().value),
                                      .initiator = args::manual_initiator()};
     store::Store store = open_for_write("scylla.restart_run()");
-    const workflow::Restarted restarted =
-        workflow::restart_with_ancestors(call, args::get_bool(fcinfo, 7).value_or(false));
+    const workflow::Restarted restarted = workflow::restart_with_ancestors(call, given.alone().value_or(false));
     close(store);
     std::array<Datum, 5> values{Int32GetDatum(restarted.code), Int32GetDatum(restarted.run),
                                 PointerGetDatum(restarted.status), PointerGetDatum(restarted.workflow),
@@ -276,15 +266,16 @@ SCYLLA_FUNCTION(scylla_restart_run) {
     PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(type), values.data(), nulls.data())));
 }
 
-SCYLLA_FUNCTION(scylla_stop_run) { return scylla::end_run(fcinfo, "scylla.stop_run()", "stop"); }
+SCYLLA_FUNCTION(scylla_stop_run) { return scylla::end_run(scylla::args::StopRun{fcinfo}, "scylla.stop_run()", "stop"); }
 
-SCYLLA_FUNCTION(scylla_kill_run) { return scylla::end_run(fcinfo, "scylla.kill_run()", "kill"); }
+SCYLLA_FUNCTION(scylla_kill_run) { return scylla::end_run(scylla::args::KillRun{fcinfo}, "scylla.kill_run()", "kill"); }
 
 // unblock_run(workflow, instance)
 SCYLLA_FUNCTION(scylla_unblock_run) {
     using namespace scylla;
-    const text *id = get_id(fcinfo);
-    const int64 instance = args::get_instance(fcinfo);
+    const args::UnblockRun given{fcinfo};
+    const text *id = args::name(given.workflow());
+    const int64 instance = args::to_instance(given.instance());
     store::Store store = open_for_settings("scylla.unblock_run()");
     workflow::unblock(id, instance);
     close(store);
@@ -294,7 +285,7 @@ SCYLLA_FUNCTION(scylla_unblock_run) {
 // unblock_workflow(workflow)
 SCYLLA_FUNCTION(scylla_unblock_workflow) {
     using namespace scylla;
-    const text *id = get_id(fcinfo);
+    const text *id = args::name(args::UnblockWorkflow{fcinfo}.workflow());
     store::Store store = open_for_settings("scylla.unblock_workflow()");
     const int64 count = workflow::unblock_all(id);
     close(store);
@@ -306,11 +297,11 @@ namespace {
 using namespace scylla;
 
 // Runs as the owner of the tables. That identity ends with the transaction at the latest.
-workflow::Advance advance() {
+workflow::Advance advance_as_owner(workflow::Lane lane) {
     store::Store store = open_for_write("scylla.advance()"); // an error where nothing can be written
     const Identity before = become(store::tables_owner());
     close(store);
-    const workflow::Advance result = workflow::advance();
+    const workflow::Advance result = workflow::advance(lane);
     restore(before);
     return result;
 }
@@ -322,7 +313,7 @@ SCYLLA_FUNCTION(scylla_advance_here) {
     const RowMemory memory = begin_row_memory();
     for (bool more = true; more; turns += more ? 1 : 0) {
         CHECK_FOR_INTERRUPTS();
-        more = advance().more;
+        more = advance_as_owner(workflow::Lane::all).more;
         reset(memory);
     }
     end(memory);
@@ -336,10 +327,14 @@ SCYLLA_FUNCTION(scylla_advance) {
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     int64 turns = 0;
     const RowMemory memory = begin_row_memory();
+    auto lane = workflow::Lane::fast;
     for (bool more = true; more; turns += more ? 1 : 0) {
         CHECK_FOR_INTERRUPTS();
         PushActiveSnapshot(GetTransactionSnapshot());
-        more = advance().more;
+        const workflow::Advance result = advance_as_owner(lane);
+        const bool turns_slow = lane == workflow::Lane::fast && !result.more && result.has_slow;
+        more = result.more || turns_slow;
+        lane = turns_slow ? workflow::Lane::slow : workflow::Lane::fast;
         PopActiveSnapshot();
         SPI_commit();
         MemoryContextSwitchTo(memory.own);

@@ -10,25 +10,21 @@
 
 namespace scylla::args {
 
-inline const text *get_workflow_id(FunctionCallInfo fcinfo) { return name("workflow", get_text(fcinfo, 0)); }
-
-inline int64 get_instance(FunctionCallInfo fcinfo) {
-    if (PG_ARGISNULL(1))
-        error::bad_argument("instance", "null", "It must not be null.");
-    return PG_GETARG_INT64(1);
+inline int64 to_instance(const Named<std::optional<int64>> &given) {
+    if (!given.value)
+        error::bad_argument(given.name, "null", "It must not be null.");
+    return *given.value;
 }
 
 // The initiator of a run that a caller starts.
 inline Jsonb *manual_initiator() {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push_text(&state, "type", cstring_to_text("MANUAL"));
-    json::push_text(&state, "user", cstring_to_text(GetUserNameFromId(GetUserId(), false)));
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    json::Builder object = json::build_object();
+    object.member("type", "MANUAL");
+    object.member("user", GetUserNameFromId(GetUserId(), false));
+    return object.finish();
 }
 
-inline std::span<const int64> get_iterations(FunctionCallInfo fcinfo, int n) {
-    const auto given = get_array(fcinfo, n, INT8OID);
+inline std::span<const int64> to_iterations(const std::optional<Array> &given) {
     if (!given)
         return {};
     const auto numbers = allocate<int64>(static_cast<std::size_t>(given->size));
@@ -40,12 +36,11 @@ inline std::span<const int64> get_iterations(FunctionCallInfo fcinfo, int n) {
     return numbers;
 }
 
-// (workflow, instance, step, iterations)
-inline workflow::StepName get_step(FunctionCallInfo fcinfo) {
-    return {.workflow = get_workflow_id(fcinfo),
-            .instance = get_instance(fcinfo),
-            .step = name("step", get_text(fcinfo, 2)),
-            .iterations = get_iterations(fcinfo, 3)};
+inline workflow::StepName get_step(const auto &given) {
+    return {.workflow = name(given.workflow()),
+            .instance = to_instance(given.instance()),
+            .step = name(given.step()),
+            .iterations = to_iterations(given.iterations())};
 }
 
 } // namespace scylla::args

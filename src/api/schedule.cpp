@@ -1,5 +1,5 @@
 // Recurring tasks: cron_next, schedule, schedule_plan, schedule_job, unschedule, run_schedules, arm_schedules.
-#include "api/call.h"
+#include "api/arguments.h"
 #include "job/jobs.h"
 #include "pg/error.h"
 #include "pg/json.h"
@@ -9,41 +9,34 @@
 #include "schedule/calendar.h"
 #include "schedule/change.h"
 #include "schedule/run.h"
+#include "server/run_timer.h"
 #include "store/plans.h"
 #include "store/table.h"
 #include "task/rules.h"
+#include "task/run_limit.h"
 
 namespace scylla {
 
 namespace {
 
-TimestampTz get_time(FunctionCallInfo fcinfo, int n, const char *argument) {
-    const TimestampTz time = PG_ARGISNULL(n) ? GetCurrentTimestamp() : PG_GETARG_TIMESTAMPTZ(n);
+using GivenTime = args::Named<std::optional<TimestampTz>>;
+
+// Now if null.
+TimestampTz to_time(const GivenTime &given) {
+    const TimestampTz time = given.value ? *given.value : GetCurrentTimestamp();
     if (TIMESTAMP_NOT_FINITE(time))
-        error::bad_argument(argument, TIMESTAMP_IS_NOBEGIN(time) ? "-infinity" : "infinity", "It must be finite.");
+        error::bad_argument(given.name, TIMESTAMP_IS_NOBEGIN(time) ? "-infinity" : "infinity", "It must be finite.");
     return time;
 }
 
 // ---- the arguments of schedule -------------------------------------------------------------------------------------
 
 // A finite time, or nothing.
-std::optional<TimestampTz> get_limit(FunctionCallInfo fcinfo, int n, const char *argument) {
-    return PG_ARGISNULL(n) ? std::nullopt : std::optional(get_time(fcinfo, n, argument));
+std::optional<TimestampTz> to_limit(const GivenTime &given) {
+    return given.value ? std::optional(to_time(given)) : std::nullopt;
 }
 
-// One of the given words, as its index.
-template <typename Enum, std::size_t N>
-Enum get_word(FunctionCallInfo fcinfo, int n, const char *argument, const std::array<std::string_view, N> &words,
-              const char *rule) {
-    const text *value = args::get_text(fcinfo, n);
-    const auto found = value == nullptr ? words.end() : std::find(words.begin(), words.end(), view(value));
-    if (found == words.end())
-        error::bad_argument(argument, error::quote(value), rule);
-    return static_cast<Enum>(found - words.begin());
-}
-
-text *get_schedule_name(FunctionCallInfo fcinfo, int n) {
-    text *name = args::get_text(fcinfo, n);
+text *to_schedule_name(text *name) {
     const auto chars =
         name == nullptr ? 0 : pg_mbstrlen_with_len(view(name).data(), static_cast<int>(view(name).size()));
     if (chars < 1 || chars > model::k_max_schedule_chars)
@@ -54,7 +47,7 @@ text *get_schedule_name(FunctionCallInfo fcinfo, int n) {
 }
 
 // The schedule must come at some time between its start and its end.
-void check_times(const store::ScheduleSettings &settings) {
+void check_times(const store::schedules::Settings &settings) {
     const schedule::Calendar calendar = schedule::read_calendar(settings.cron, settings.timezone);
     const TimestampTz now = GetCurrentTimestamp();
     if (!schedule::next_time(calendar, now))
@@ -110,30 +103,28 @@ void check_tasks(Jsonb *tasks, const text *planned_key) {
 }
 
 // The request of a job, with the checks that run_job() does not make. run_job() checks the rest when it is called.
-Jsonb *make_request(FunctionCallInfo fcinfo, const text *job, Jsonb *args, Jsonb *options) {
+Jsonb *make_request(const text *job, Datum ids, Jsonb *args, Jsonb *options) {
     for (const std::string_view key : {"plan", "not_before", "request_id"}) {
         JsonbValue value;
         if (getKeyJsonValueFromContainer(&options->root, key.data(), static_cast<int>(key.size()), &value) != nullptr)
             error::bad_argument("options", error::show(options),
                                 "The schedule itself gives plan, not_before and request_id.");
     }
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push_text(&state, "job", job);
-    if (!PG_ARGISNULL(3))
-        json::push_text(&state, "ids", cstring_to_text(error::print(PG_GETARG_DATUM(3), INT8MULTIRANGEOID)));
-    json::push_json(&state, "args", args);
-    json::push_json(&state, "options", options);
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    json::Builder object = json::build_object();
+    object.member("job", job);
+    if (ids != 0)
+        object.member("ids", error::print(ids, INT8MULTIRANGEOID));
+    object.member("args", args);
+    object.member("options", options);
+    return object.finish();
 }
 
-Jsonb *get_object(FunctionCallInfo fcinfo, int n, const char *argument) {
-    Jsonb *value = args::get_jsonb(fcinfo, n);
-    if (value == nullptr)
+Jsonb *to_object(const args::Named<Jsonb *> &given) {
+    if (given.value == nullptr)
         return json::empty_object();
-    if (!json::is_object(value))
-        error::bad_argument(argument, error::show(value), "It must be an object.");
-    return args::document(argument, value);
+    if (!json::is_object(given.value))
+        error::bad_argument(given.name, error::show(given.value), "It must be an object.");
+    return args::document(given);
 }
 
 // If the monitor ticks, a server worker runs the schedule.
@@ -144,69 +135,39 @@ void warn_of_missing_workers(const text *name) {
         error::warn_of_no_workers(name, settings::max_server_workers == 0);
 }
 
-// A null becomes the default.
-void set_default(FunctionCallInfo fcinfo, int n, Datum value) {
-    if (PG_ARGISNULL(n))
-        fcinfo->args[n] = {value, false};
-}
+text *or_utc(text *timezone) { return timezone != nullptr ? timezone : cstring_to_text("UTC"); }
 
-// The common arguments of schedule, schedule_plan and schedule_job: the name, the cron expression and, from the time
-// zone on, the policies. task: the argument of submit_many().
-store::ScheduleSettings get_settings(FunctionCallInfo fcinfo, int timezone_arg, Jsonb *task) {
-    const int n = timezone_arg;
-    set_default(fcinfo, n, CStringGetTextDatum("UTC"));
-    set_default(fcinfo, n + 1, CStringGetTextDatum("allow"));
-    set_default(fcinfo, n + 2, CStringGetTextDatum("latest"));
-    set_default(fcinfo, n + 4, Int32GetDatum(100));
-    set_default(fcinfo, n + 5, PointerGetDatum(palloc0(sizeof(Interval))));
-    store::ScheduleSettings settings{};
-    settings.name = get_schedule_name(fcinfo, 0);
-    settings.cron = args::get_text(fcinfo, 1);
+// The common arguments of schedule, schedule_plan and schedule_job: the name, the cron expression, and the policies.
+// task: the argument of submit_many().
+store::schedules::Settings get_settings(const auto &given, Jsonb *task) {
+    Interval *jitter = given.jitter();
+    store::schedules::Settings settings{};
+    settings.name = to_schedule_name(given.name());
+    settings.cron = given.cron();
     settings.task = task;
-    settings.timezone = args::get_text(fcinfo, n);
-    settings.overlap = get_word<store::Overlap>(fcinfo, n + 1, "overlap", store::k_overlap_names,
-                                                "It must be \"allow\", \"skip\" or \"replace\".");
-    settings.catch_up = get_word<store::CatchUp>(fcinfo, n + 2, "catch_up", store::k_catch_up_names,
-                                                 "It must be \"none\", \"latest\" or \"all\".");
-    settings.grace = args::get_interval(fcinfo, n + 3);
+    settings.timezone = or_utc(given.timezone());
+    settings.overlap = args::one_of(given.overlap(), store::k_overlap_names,
+                                    "It must be \"allow\", \"skip\" or \"replace\".", store::Overlap::allow);
+    settings.catch_up = args::one_of(given.catch_up(), store::k_catch_up_names,
+                                     "It must be \"none\", \"latest\" or \"all\".", store::CatchUp::latest);
+    settings.grace = given.grace();
     (void)args::grace(settings.grace);
-    settings.max_catch_up = args::max_catch_up(PG_GETARG_INT32(n + 4));
-    settings.jitter = args::get_interval(fcinfo, n + 5);
+    settings.max_catch_up = args::max_catch_up(given.max_catch_up().value_or(100));
+    settings.jitter = jitter != nullptr ? jitter : static_cast<Interval *>(palloc0(sizeof(Interval)));
     (void)args::schedule_jitter(settings.jitter);
-    settings.starts = get_limit(fcinfo, n + 6, "starts");
-    settings.ends = get_limit(fcinfo, n + 7, "ends");
+    settings.starts = to_limit(given.starts());
+    settings.ends = to_limit(given.ends());
     check_times(settings);
-    settings.planned_key = args::optional_name("planned_key", args::get_text(fcinfo, n + 8));
+    settings.planned_key = args::optional_name(given.planned_key());
     return settings;
 }
 
 // {options…, "queue": …, "spec": …}
 Jsonb *make_task(Jsonb *options, const text *queue, Jsonb *spec) {
-    JsonbParseState *state = nullptr;
-    const auto put_key = [&state](const char *name) {
-        JsonbValue key{};
-        key.type = jbvString;
-        key.val.string.val = const_cast<char *>(name);
-        key.val.string.len = static_cast<int>(strlen(name));
-        pushJsonbValue(&state, WJB_KEY, &key);
-    };
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    put_key("queue");
-    JsonbValue value{};
-    value.type = jbvString;
-    value.val.string.val = const_cast<char *>(view(queue).data());
-    value.val.string.len = static_cast<int>(view(queue).size());
-    pushJsonbValue(&state, WJB_VALUE, &value);
-    put_key("spec");
-    JsonbValue root{};
-    if (!JB_ROOT_IS_SCALAR(spec)) {
-        root.type = jbvBinary;
-        root.val.binary.data = &spec->root;
-        root.val.binary.len = static_cast<int>(VARSIZE(spec) - VARHDRSZ);
-    } else
-        root = *getIthJsonbValueFromContainer(&spec->root, 0);
-    pushJsonbValue(&state, WJB_VALUE, &root);
-    Jsonb *task = JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    json::Builder object = json::build_object();
+    object.member("queue", queue);
+    object.member("spec", spec);
+    Jsonb *task = object.finish();
     return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(options), JsonbPGetDatum(task)));
 }
 
@@ -219,10 +180,28 @@ void prepare_to_write(const char *call) {
     PreventCommandIfParallelMode(call);
 }
 
-Datum put(const store::ScheduleSettings &settings, bool *is_null) {
+Datum put(const store::schedules::Settings &settings, bool *is_null) {
     const auto first = schedule::put(settings, GetUserId());
     *is_null = !first;
     return TimestampTzGetDatum(first.value_or(0));
+}
+
+// The rehearsal calls the function select_work of the job, which gets no more time here than on its schedule.
+Datum put_in_time(const store::schedules::Settings &settings, const text *job, bool *is_null) {
+    Datum first = 0;
+    handlers::start_run_timer(GetCurrentTimestamp() + default_call());
+    PG_TRY();
+    { first = put(settings, is_null); }
+    PG_CATCH();
+    {
+        if (!handlers::stop_run_timer() || geterrcode() != ERRCODE_QUERY_CANCELED)
+            PG_RE_THROW();
+        FlushErrorState();
+        error::select_work_too_slow(job);
+    }
+    PG_END_TRY();
+    (void)handlers::stop_run_timer();
+    return first;
 }
 
 bool is_off() { return settings::schedules == static_cast<int>(settings::Schedules::off); }
@@ -240,10 +219,10 @@ bool is_off() { return settings::schedules == static_cast<int>(settings::Schedul
 // cron_next(cron, after, timezone)
 SCYLLA_FUNCTION(scylla_cron_next) {
     using namespace scylla;
-    const model::Cron cron = schedule::read_cron(args::get_text(fcinfo, 0));
-    const TimestampTz after = get_time(fcinfo, 1, "after");
-    set_default(fcinfo, 2, CStringGetTextDatum("UTC"));
-    const auto next = schedule::next_time({cron, schedule::read_timezone(args::get_text(fcinfo, 2))}, after);
+    const args::CronNext given{fcinfo};
+    const model::Cron cron = schedule::read_cron(given.cron());
+    const TimestampTz after = to_time(given.after());
+    const auto next = schedule::next_time({cron, schedule::read_timezone(or_utc(given.timezone()))}, after);
     if (!next)
         PG_RETURN_NULL();
     PG_RETURN_TIMESTAMPTZ(*next);
@@ -253,12 +232,12 @@ SCYLLA_FUNCTION(scylla_cron_next) {
 // planned_key, options)
 SCYLLA_FUNCTION(scylla_schedule) {
     using namespace scylla;
-    store::ScheduleSettings settings = get_settings(fcinfo, 4, nullptr);
-    const text *queue = args::name("queue", args::get_text(fcinfo, 2));
-    Jsonb *spec = args::spec(args::get_jsonb(fcinfo, 3));
+    const args::Schedule given{fcinfo};
+    store::schedules::Settings settings = get_settings(given, nullptr);
+    const text *queue = args::name(given.queue());
+    Jsonb *spec = args::spec(given.spec());
     check_planned_key(settings.planned_key, spec);
-    set_default(fcinfo, 13, DirectFunctionCall1(jsonb_in, CStringGetDatum("{}")));
-    Jsonb *options = args::document("options", args::get_jsonb(fcinfo, 13));
+    Jsonb *options = given.options().value != nullptr ? args::document(given.options()) : json::empty_object();
     check_options(options);
     settings.task = make_task(options, queue, spec);
     prepare_to_write("scylla.schedule()");
@@ -268,8 +247,8 @@ SCYLLA_FUNCTION(scylla_schedule) {
 // schedule_plan(name, cron, tasks, timezone, overlap, catch_up, grace, max_catch_up, jitter, starts, ends, planned_key)
 SCYLLA_FUNCTION(scylla_schedule_plan) {
     using namespace scylla;
-    const store::ScheduleSettings settings =
-        get_settings(fcinfo, 3, args::document("tasks", args::get_jsonb(fcinfo, 2)));
+    const args::SchedulePlan given{fcinfo};
+    const store::schedules::Settings settings = get_settings(given, args::document(given.tasks()));
     check_tasks(settings.task, settings.planned_key);
     prepare_to_write("scylla.schedule_plan()");
     return put(settings, &fcinfo->isnull);
@@ -279,23 +258,25 @@ SCYLLA_FUNCTION(scylla_schedule_plan) {
 // planned_key, options)
 SCYLLA_FUNCTION(scylla_schedule_job) {
     using namespace scylla;
-    store::ScheduleSettings settings = get_settings(fcinfo, 5, nullptr);
-    const text *name = args::name("job", args::get_text(fcinfo, 2));
-    Jsonb *arguments = job::read_args("args", get_object(fcinfo, 4, "args"));
+    const args::ScheduleJob given{fcinfo};
+    store::schedules::Settings settings = get_settings(given, nullptr);
+    const text *name = args::name(given.job());
+    Jsonb *arguments = job::read_args("args", to_object(given.args()));
     if (settings.planned_key != nullptr && view(settings.planned_key) == "ids")
         error::bad_argument("planned_key", error::quote(settings.planned_key),
                             "The plan sets the member \"ids\" of the spec.");
-    settings.task = make_request(fcinfo, name, arguments, get_object(fcinfo, 14, "options"));
+    settings.task = make_request(name, given.ids(), arguments, to_object(given.options()));
     prepare_to_write("scylla.schedule_job()");
-    const Datum first = put(settings, &fcinfo->isnull);
+    const Datum first = put_in_time(settings, name, &fcinfo->isnull);
     warn_of_missing_workers(settings.name);
     return first;
 }
 
 SCYLLA_FUNCTION(scylla_unschedule) {
     using namespace scylla;
+    const args::Unschedule given{fcinfo};
     prepare_to_write("scylla.unschedule()");
-    schedule::remove(args::get_text(fcinfo, 0), GetUserId());
+    schedule::remove(given.name(), GetUserId());
     PG_RETURN_VOID();
 }
 
@@ -310,10 +291,12 @@ SCYLLA_FUNCTION(scylla_run_schedules) {
     if (is_off())
         PG_RETURN_INT64(0);
     const TimestampTz now = GetCurrentTimestamp();
+    if (all)
+        schedule::mend_schedules(now);
     const int64 submitted = schedule::run_due_schedules(now, caller, all);
     if (all) {
         schedule::warn_of_asleep(now);
-        store::note_tick(now);
+        store::schedules::note_tick(now);
     }
     PG_RETURN_INT64(submitted);
 }
@@ -325,7 +308,7 @@ SCYLLA_FUNCTION(scylla_run_schedules_at) {
     const Oid caller = GetUserId();
     if (!has_privs_of_role(caller, store::tables_owner()))
         error::internal_function("scylla._run_schedules_at()");
-    const TimestampTz now = get_time(fcinfo, 0, "now");
+    const TimestampTz now = to_time(args::RunSchedulesAt{fcinfo}.now());
     if (is_off())
         PG_RETURN_INT64(0);
     const int64 submitted = schedule::run_due_schedules(now, caller, true);

@@ -1,14 +1,18 @@
 // The statistics as rows.
 #include "api/queue_numbers.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/rows.h"
 #include "pg/error.h"
+#include "pg/growing.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "pg/text.h"
 #include "plan/numbers.h"
+#include "server/duties.h"
+#include "shmem/databases.h"
 #include "shmem/heads.h"
+#include "shmem/pending.h"
 #include "shmem/workers.h"
 #include "task/moves.h"
 #include "task/rights.h"
@@ -171,7 +175,8 @@ SCYLLA_FUNCTION(scylla_stat_waits) {
 
 SCYLLA_FUNCTION(scylla_count_tasks) {
     using namespace scylla;
-    const text *name = PG_ARGISNULL(0) ? nullptr : args::name("queue", args::get_text(fcinfo, 0));
+    const args::CountTasks given{fcinfo};
+    const text *name = args::optional_name(given.queue());
     const Rows rows = begin_rows(fcinfo);
     Store store = store::open(AccessShareLock);
     HTAB *tallies = count_tasks(store);
@@ -219,22 +224,91 @@ SCYLLA_FUNCTION(scylla_stat_monitor) {
     return 0;
 }
 
+namespace scylla {
+namespace {
+
+// A name of another database may have another encoding.
+const char *readable(shmem::CallText &name, Oid database) {
+    if (database != MyDatabaseId && !pg_verifymbstr(name.data(), static_cast<int>(strlen(name.data())), true))
+        for (char &c : name)
+            c = IS_HIGHBIT_SET(c) ? '?' : c;
+    return name.data();
+}
+
+} // namespace
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_failing_duties) {
+    using namespace scylla;
+    const Rows rows = begin_rows(fcinfo);
+    const shmem::Failing failing = shmem::failing_duties();
+    if (failing.duties == 0)
+        return 0;
+    Growing<Datum> names;
+    for (uint32 i = 0; i < monitor::count_duties(); i++)
+        if ((failing.duties >> i & 1) != 0)
+            names.add(CStringGetTextDatum(monitor::name_of_duty(i)));
+    RowValues<2> row;
+    row.add(
+        PointerGetDatum(construct_array(names.at, static_cast<int>(names.count), TEXTOID, -1, false, TYPALIGN_INT)));
+    row.add_time(failing.since);
+    put(rows, row);
+    return 0;
+}
+
 SCYLLA_FUNCTION(scylla_server_workers) {
     using namespace scylla;
     const Rows rows = begin_rows(fcinfo);
     if (shmem::shared == nullptr)
         return 0;
     std::array<shmem::WorkerState, shmem::k_max_workers> states;
-    const std::size_t count = shmem::look_at_workers(MyDatabaseId, states);
-    for (const shmem::WorkerState &state : std::span(states).first(count)) {
-        RowValues<5> row;
+    const std::size_t count = shmem::look_at_workers(states);
+    for (shmem::WorkerState &state : std::span(states).first(count)) {
+        RowValues<10> row;
         const auto add = [&row](bool there, Datum value) { there ? row.add(value) : row.add_null(); };
-        const char *role = GetUserNameFromId(state.role, true);
+        const auto add_text = [&add](const char *value) {
+            add(value != nullptr, value != nullptr ? CStringGetTextDatum(value) : 0);
+        };
+        const bool runs_task = state.calls && state.queue != 0;
+        const bool runs_schedule = state.calls && state.queue == 0;
+        const char *of = readable(state.of, state.database);
+        const char *name = readable(state.name, state.database);
         add(state.pid != 0, Int32GetDatum(state.pid));
-        add(role != nullptr, role != nullptr ? CStringGetTextDatum(role) : 0);
-        row.add(CStringGetTextDatum(state.doing));
-        add(state.task != 0, Int64GetDatum(state.task));
+        add_text(get_database_name(state.database));
+        add_text(GetUserNameFromId(state.role, true));
+        add_text(state.doing);
+        add_text(runs_task ? of : nullptr);
+        add_text(runs_task ? name : nullptr);
+        add_text(runs_schedule ? of : nullptr);
+        add_text(runs_schedule ? name : nullptr);
         row.add(TimestampTzGetDatum(state.since));
+        add(runs_task && state.database == MyDatabaseId, Int32GetDatum(state.queue));
+        put(rows, row);
+    }
+    return 0;
+}
+
+SCYLLA_FUNCTION(scylla_databases) {
+    using namespace scylla;
+    const Rows rows = begin_rows(fcinfo);
+    if (shmem::shared == nullptr)
+        return 0;
+    std::array<shmem::DatabaseState, shmem::k_max_databases> states;
+    const std::size_t count = shmem::look_at_databases(states);
+    for (const shmem::DatabaseState &state : std::span(states).first(count)) {
+        const char *name = get_database_name(state.id);
+        if (name == nullptr)
+            continue;
+        RowValues<6> row;
+        const auto add_time = [&row](bool there, TimestampTz time) {
+            there ? row.add(TimestampTzGetDatum(time)) : row.add_null();
+        };
+        row.add(CStringGetTextDatum(name));
+        row.add(BoolGetDatum(state.has_monitor));
+        add_time(state.due != shmem::k_never, state.due);
+        add_time(state.waits_since != 0, state.waits_since);
+        row.add(Int64GetDatum(state.visits));
+        row.add(Int64GetDatum(state.time_used));
         put(rows, row);
     }
     return 0;
@@ -242,7 +316,8 @@ SCYLLA_FUNCTION(scylla_server_workers) {
 
 SCYLLA_FUNCTION(scylla_stat_reset) {
     using namespace scylla;
-    const text *name = PG_ARGISNULL(0) ? nullptr : args::name("queue", args::get_text(fcinfo, 0));
+    const args::StatReset given{fcinfo};
+    const text *name = args::optional_name(given.queue());
     Store store = store::open(AccessShareLock);
     if (name != nullptr)
         shmem::reset_stats(MyDatabaseId, store::identity(),
@@ -257,8 +332,9 @@ SCYLLA_FUNCTION(scylla_stat_reset) {
 
 SCYLLA_FUNCTION(scylla_quantile) {
     using namespace scylla;
-    const auto histogram = args::get_array(fcinfo, 0, INT8OID);
-    const float8 fraction = args::fraction(args::get_float(fcinfo, 1));
+    const args::Quantile given{fcinfo};
+    const auto histogram = given.histogram().value;
+    const float8 fraction = args::fraction(given.fraction());
     if (!histogram)
         PG_RETURN_NULL();
     std::array<std::int64_t, model::k_buckets> count;

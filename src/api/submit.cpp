@@ -1,7 +1,7 @@
 // submit, submit_many, submit_bulk.
 #include "task/submit.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/rows.h"
 #include "api/wait_for.h"
 #include "pg/error.h"
@@ -28,13 +28,9 @@ std::optional<int64> get_dedup_for(const text *dedup_key, Interval *value, int64
 }
 
 // How long no task may be submitted with the key before the task starts.
-std::optional<int64> get_debounce(FunctionCallInfo fcinfo, const Submission &task) {
-    constexpr int k_debounce = 17;
-    constexpr int k_on_duplicate = 12;
-    if (PG_NARGS() <= k_debounce)
-        return std::nullopt;
-    Interval *value = args::get_interval(fcinfo, k_debounce);
-    const auto time = args::timeout("debounce", value);
+std::optional<int64> get_debounce(const args::Submit &given, const Submission &task) {
+    Interval *value = given.debounce();
+    const auto time = args::timeout(given.debounce());
     if (!time)
         return time;
     if (task.dedup_key == nullptr)
@@ -43,14 +39,12 @@ std::optional<int64> get_debounce(FunctionCallInfo fcinfo, const Submission &tas
         refuse_interval("debounce", value, "It cannot be used together with not_before or dedup_for.");
     if (!task.waits.empty() || task.plan != nullptr || task.needs != nullptr)
         refuse_interval("debounce", value, "A task with dependencies, a plan or needs cannot replace another.");
-    if (args::on_duplicate(args::get_text(fcinfo, k_on_duplicate), args::OnDuplicate::error, true) ==
-        args::OnDuplicate::ignore)
+    if (args::on_duplicate(given.on_duplicate(), args::OnDuplicate::error, true) == args::OnDuplicate::ignore)
         refuse_interval("debounce", value, "It replaces what waits; on_duplicate cannot be \"ignore\".");
     return time;
 }
 
-IfTaken get_if_taken(FunctionCallInfo fcinfo, const Submission &task) {
-    const text *value = args::get_text(fcinfo, 12);
+IfTaken get_if_taken(const text *value, const Submission &task) {
     switch (args::on_duplicate(value, args::OnDuplicate::error, true)) {
     case args::OnDuplicate::error:
         return IfTaken::refuse;
@@ -65,10 +59,9 @@ IfTaken get_if_taken(FunctionCallInfo fcinfo, const Submission &task) {
     return IfTaken::replace;
 }
 
-IfTaken get_if_taken_of_many(FunctionCallInfo fcinfo) {
-    return args::on_duplicate(args::get_text(fcinfo, 1), args::OnDuplicate::ignore, false) == args::OnDuplicate::error
-               ? IfTaken::refuse
-               : IfTaken::find;
+IfTaken get_if_taken_of_many(const text *value) {
+    return args::on_duplicate(value, args::OnDuplicate::ignore, false) == args::OnDuplicate::error ? IfTaken::refuse
+                                                                                                   : IfTaken::find;
 }
 
 // A retry policy that may be null.
@@ -79,13 +72,13 @@ Jsonb *optional_policy(Jsonb *policy, int64 element = 0) {
 }
 
 // The names in an array argument; empty if it is null.
-std::span<text *> get_names(FunctionCallInfo fcinfo, int n, const char *argument) {
-    const auto array = args::get_array(fcinfo, n, TEXTOID);
+std::span<text *> to_names(const args::Named<std::optional<args::Array>> &given) {
+    const auto &array = given.value;
     const auto names = allocate<text *>(array ? static_cast<std::size_t>(array->size) : 0);
     for (std::size_t i = 0; i < names.size(); i++) {
         CHECK_FOR_INTERRUPTS();
-        names[i] =
-            args::name(argument, array->null[i] ? nullptr : DatumGetTextPP(array->value[i]), static_cast<int64>(i + 1));
+        names[i] = args::name(given.name, array->null[i] ? nullptr : DatumGetTextPP(array->value[i]),
+                              static_cast<int64>(i + 1));
     }
     return names;
 }
@@ -228,12 +221,18 @@ std::span<Submission> read_tasks(Jsonb *tasks) {
     JsonbIterator *iterator = JsonbIteratorInit(&tasks->root);
     JsonbValue value;
     std::size_t n = 0;
+    std::size_t gates = 0;
     for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &value, true); token != WJB_DONE;
          token = JsonbIteratorNext(&iterator, &value, true))
         if (token == WJB_ELEM) {
             CHECK_FOR_INTERRUPTS();
             submissions[n] = to_submission(&value, static_cast<int64>(n + 1));
+            gates += submissions[n].waits.size();
             n++;
+            if (gates > k_max_gates_of_call)
+                error::bad_argument("tasks", psprintf("%zu gates in the first %zu elements", gates, n),
+                                    psprintf("The tasks of one call may have at most %d, by depends_on and wait_for.",
+                                             k_max_gates_of_call));
         }
     return submissions;
 }
@@ -243,27 +242,27 @@ std::span<Submission> read_tasks(Jsonb *tasks) {
 
 SCYLLA_FUNCTION(scylla_submit) {
     using namespace scylla;
-    text *dedup_key = args::optional_name("dedup_key", args::get_text(fcinfo, 10));
-    Submission task{
-        .queue = args::name("queue", args::get_text(fcinfo, 0)),
-        .spec = args::spec(args::get_jsonb(fcinfo, 1)),
-        .priority = args::priority(args::get_int(fcinfo, 2)),
-        .rn = args::optional_name("rn", args::get_text(fcinfo, 3)),
-        .not_before = args::not_before(PG_ARGISNULL(4) ? std::nullopt : std::optional(PG_GETARG_TIMESTAMPTZ(4))),
-        .max_attempts = args::max_attempts(args::get_int(fcinfo, 8)),
-        .waits = read_waits(get_names(fcinfo, 5, "depends_on"),
-                            args::on_failure("on_dependency_failure", args::get_text(fcinfo, 6)),
-                            PG_NARGS() > 13 ? args::get_jsonb(fcinfo, 13) : nullptr),
-        .plan = args::optional_name("plan", args::get_text(fcinfo, 7)),
-        .retry = optional_policy(args::get_jsonb(fcinfo, 9)),
-        .dedup_key = dedup_key,
-        .key = args::optional_name("key", args::get_text(fcinfo, 11)),
-        .needs = PG_NARGS() > 14 ? args::document("needs", args::get_jsonb(fcinfo, 14)) : nullptr,
-        .runtime = PG_NARGS() > 15 ? args::timeout("expected_runtime", args::get_interval(fcinfo, 15)) : std::nullopt,
-        .dedup_for = PG_NARGS() > 16 ? get_dedup_for(dedup_key, args::get_interval(fcinfo, 16)) : std::nullopt,
-        .run_timeout = PG_NARGS() > 18 ? args::timeout("run_timeout", args::get_interval(fcinfo, 18)) : std::nullopt};
-    const auto debounce = get_debounce(fcinfo, task);
-    const IfTaken if_taken = debounce ? IfTaken::replace : get_if_taken(fcinfo, task);
+    const args::Submit given{fcinfo};
+    text *dedup_key = args::optional_name(given.dedup_key());
+    Submission task{.queue = args::name(given.queue()),
+                    .spec = args::spec(given.spec()),
+                    .priority = args::priority(given.priority()),
+                    .rn = args::optional_name(given.rn()),
+                    .not_before = args::not_before(given.not_before()),
+                    .max_attempts = args::max_attempts(given.max_attempts()),
+                    .waits = read_waits(to_names(given.depends_on()),
+                                        args::on_failure("on_dependency_failure", given.on_dependency_failure()),
+                                        given.wait_for()),
+                    .plan = args::optional_name(given.plan()),
+                    .retry = optional_policy(given.retry()),
+                    .dedup_key = dedup_key,
+                    .key = args::optional_name(given.key()),
+                    .needs = args::document(given.needs()),
+                    .runtime = args::timeout(given.expected_runtime()),
+                    .dedup_for = get_dedup_for(dedup_key, given.dedup_for()),
+                    .run_timeout = args::timeout(given.run_timeout())};
+    const auto debounce = get_debounce(given, task);
+    const IfTaken if_taken = debounce ? IfTaken::replace : get_if_taken(given.on_duplicate(), task);
     if (debounce)
         task.not_before = GetCurrentTimestamp() + *debounce;
     store::Store store = open_for_write("scylla.submit()");
@@ -272,10 +271,11 @@ SCYLLA_FUNCTION(scylla_submit) {
 
 SCYLLA_FUNCTION(scylla_submit_many) {
     using namespace scylla;
-    Jsonb *tasks = args::get_jsonb(fcinfo, 0);
+    const args::SubmitMany given{fcinfo};
+    Jsonb *tasks = given.tasks();
     if (tasks == nullptr || !JB_ROOT_IS_ARRAY(tasks) || JB_ROOT_IS_SCALAR(tasks))
         error::bad_argument("tasks", error::show(tasks), "It must be an array of objects.");
-    const IfTaken if_taken = get_if_taken_of_many(fcinfo);
+    const IfTaken if_taken = get_if_taken_of_many(given.on_duplicate());
     const Rows result = begin_rows(fcinfo);
     store::Store store = open_for_write("scylla.submit_many()");
     for (const Submitted &each : submit_many(store, read_tasks(tasks), if_taken)) {
@@ -290,10 +290,11 @@ SCYLLA_FUNCTION(scylla_submit_many) {
 
 SCYLLA_FUNCTION(scylla_submit_bulk) {
     using namespace scylla;
-    text *queue = args::name("queue", args::get_text(fcinfo, 0));
-    const auto specs = args::get_array(fcinfo, 1, JSONBOID);
-    const auto rns = args::get_array(fcinfo, 2, TEXTOID);
-    const int16 priority = args::priority(args::get_int(fcinfo, 3));
+    const args::SubmitBulk given{fcinfo};
+    text *queue = args::name(given.queue());
+    const auto specs = given.specs().value;
+    const auto rns = given.rns().value;
+    const int16 priority = args::priority(given.priority());
     if (!specs)
         error::bad_argument("specs", "null", "It must be an array.");
     if (rns)

@@ -1,7 +1,7 @@
 // create_trigger, drop_trigger, pause_trigger, resume_trigger, clear_trigger.
 #include "trigger/triggers.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "model/bounds.h"
 #include "pg/error.h"
 #include "pg/text.h"
@@ -15,8 +15,7 @@ namespace {
 
 using Change = void (*)(const text *name);
 
-void change_trigger(FunctionCallInfo fcinfo, const char *call, Change change) {
-    const text *name = args::name("name", args::get_text(fcinfo, 0));
+void change_trigger(const text *name, const char *call, Change change) {
     store::Store store = open_for_settings(call);
     change(name);
     close(store);
@@ -27,7 +26,8 @@ void change_trigger(FunctionCallInfo fcinfo, const char *call, Change change) {
 
 SCYLLA_FUNCTION(scylla_create_trigger) {
     using namespace scylla;
-    const text *name = args::get_text(fcinfo, 0);
+    const args::CreateTrigger given{fcinfo};
+    const text *name = given.name();
     const auto chars =
         name == nullptr ? 0 : pg_mbstrlen_with_len(view(name).data(), static_cast<int>(view(name).size()));
     if (chars < 1 || chars > model::k_max_schedule_chars)
@@ -35,9 +35,11 @@ SCYLLA_FUNCTION(scylla_create_trigger) {
     if (view(name).starts_with(store::k_run_prefix))
         error::bad_argument("name", error::quote(name), "Names with \"workflow:\" are for workflows.");
     const trigger::TriggerRequest request{.name = name,
-                                          .signals = args::document("signals", args::get_jsonb(fcinfo, 1)),
-                                          .action = args::document("action", args::get_jsonb(fcinfo, 2)),
-                                          .condition = PG_ARGISNULL(3) ? 0 : PG_GETARG_DATUM(3)};
+                                          .signals = args::document(given.signals()),
+                                          .action = args::document(given.action()),
+                                          .condition = given.condition(),
+                                          .grace = given.grace()};
+    (void)args::grace(request.grace);
     store::Store store = open_for_settings("scylla.create_trigger()");
     trigger::create(request);
     close(store);
@@ -45,24 +47,28 @@ SCYLLA_FUNCTION(scylla_create_trigger) {
 }
 
 SCYLLA_FUNCTION(scylla_drop_trigger) {
-    scylla::change_trigger(fcinfo, "scylla.drop_trigger()", scylla::trigger::drop);
+    scylla::change_trigger(scylla::args::name(scylla::args::DropTrigger{fcinfo}.name()), "scylla.drop_trigger()",
+                           scylla::trigger::drop);
     PG_RETURN_VOID();
 }
 
 SCYLLA_FUNCTION(scylla_pause_trigger) {
-    scylla::change_trigger(fcinfo, "scylla.pause_trigger()", scylla::trigger::pause);
+    scylla::change_trigger(scylla::args::name(scylla::args::PauseTrigger{fcinfo}.name()), "scylla.pause_trigger()",
+                           scylla::trigger::pause);
     PG_RETURN_VOID();
 }
 
 SCYLLA_FUNCTION(scylla_resume_trigger) {
-    scylla::change_trigger(fcinfo, "scylla.resume_trigger()", scylla::trigger::resume);
+    scylla::change_trigger(scylla::args::name(scylla::args::ResumeTrigger{fcinfo}.name()), "scylla.resume_trigger()",
+                           scylla::trigger::resume);
     PG_RETURN_VOID();
 }
 
 SCYLLA_FUNCTION(scylla_clear_trigger) {
     using namespace scylla;
-    const text *name = args::name("name", args::get_text(fcinfo, 0));
-    const auto seq = PG_ARGISNULL(1) ? std::nullopt : std::optional(PG_GETARG_INT64(1));
+    const args::ClearTrigger given{fcinfo};
+    const text *name = args::name(given.name());
+    const auto seq = given.seq().value;
     store::Store store = open_for_settings("scylla.clear_trigger()");
     const int64 removed = trigger::clear(name, seq);
     close(store);

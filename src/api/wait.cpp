@@ -1,7 +1,7 @@
 // wait, wait_any, wait_plan.
 #include "queue/wait.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/wait.h"
 #include "pg/error.h"
 #include "pg/memory.h"
@@ -31,9 +31,8 @@ void require_outside_transaction(FunctionCallInfo fcinfo, const char *call) {
 
 namespace {
 
-// The time-out is argument 1.
-Patience get_patience(FunctionCallInfo fcinfo, const char *call) {
-    const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 1));
+Patience get_patience(FunctionCallInfo fcinfo, const args::Named<Interval *> &given, const char *call) {
+    const auto timeout = args::timeout(given);
     require_outside_transaction(fcinfo, call);
     return {timeout.value_or(30 * model::k_second), call};
 }
@@ -43,17 +42,19 @@ Patience get_patience(FunctionCallInfo fcinfo, const char *call) {
 
 SCYLLA_FUNCTION(scylla_wait) {
     using namespace scylla;
+    const args::Wait given{fcinfo};
     TupleDesc type = one_result(fcinfo);
-    text *queue = args::name("queue", args::get_text(fcinfo, 0));
-    const Patience patience = get_patience(fcinfo, "scylla.wait()");
+    text *queue = args::name(given.queue());
+    const Patience patience = get_patience(fcinfo, given.timeout(), "scylla.wait()");
     const auto found = wait_for_task({&queue, 1}, patience);
     return return_one(type, BoolGetDatum(found.has_value()), false);
 }
 
 SCYLLA_FUNCTION(scylla_wait_any) {
     using namespace scylla;
+    const args::WaitAny given{fcinfo};
     TupleDesc type = one_result(fcinfo);
-    const auto queues = args::get_array(fcinfo, 0, TEXTOID);
+    const auto queues = given.queues().value;
     if (!queues || queues->size < 1 || queues->size > shmem::k_max_wait_queues)
         error::bad_argument("queues", queues ? error::array_of(queues->size) : "null",
                             "It must be an array of 1 to 64 queues.");
@@ -61,15 +62,16 @@ SCYLLA_FUNCTION(scylla_wait_any) {
     for (std::size_t i = 0; i < names.size(); i++)
         names[i] = args::name("queues", queues->null[i] ? nullptr : DatumGetTextPP(queues->value[i]),
                               static_cast<int64>(i + 1));
-    const Patience patience = get_patience(fcinfo, "scylla.wait_any()");
+    const Patience patience = get_patience(fcinfo, given.timeout(), "scylla.wait_any()");
     const auto found = wait_for_task(names, patience);
     return return_one(type, found ? PointerGetDatum(names[*found]) : 0, !found);
 }
 
 SCYLLA_FUNCTION(scylla_wait_plan) {
     using namespace scylla;
+    const args::WaitPlan given{fcinfo};
     TupleDesc type = one_result(fcinfo);
-    text *plan = args::name("plan", args::get_text(fcinfo, 0));
-    const Patience patience = get_patience(fcinfo, "scylla.wait_plan()");
+    text *plan = args::name(given.plan());
+    const Patience patience = get_patience(fcinfo, given.timeout(), "scylla.wait_plan()");
     return return_one(type, BoolGetDatum(wait_for_plan(plan, patience)), false);
 }

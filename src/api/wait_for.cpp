@@ -1,8 +1,10 @@
 #include "api/wait_for.h"
 
+#include "model/bounds.h"
 #include "pg/error.h"
 #include "pg/json.h"
 #include "pg/memory.h"
+#include "pg/settings.h"
 #include "task/rules.h"
 
 namespace scylla {
@@ -15,6 +17,7 @@ constexpr const char *k_one_rule = "It must have exactly one of \"task\", \"call
 constexpr const char *k_signal_rule = "Only a signal has \"match\", \"since\" and \"seq\".";
 constexpr const char *k_seq_rule = "With \"seq\" it must have neither \"match\" nor \"since\".";
 constexpr const char *k_check_rule = "It must be an object with \"queue\", \"spec\" and perhaps \"every\".";
+constexpr const char *k_only_check_rule = "Only a check has \"execution_timeout\" and \"retries\".";
 constexpr const char *k_timeout_rule = "\"on_timeout\" needs a \"timeout\".";
 
 std::optional<WaitFor::What> what_of(std::string_view member) {
@@ -58,11 +61,42 @@ int64 read_seq(JsonbValue *value, int64 element) {
     return static_cast<int64>(seq);
 }
 
+// How often a wait is tried again that reaches its timeout, and what else limits each try.
+struct Tries {
+    std::optional<int64> execution_timeout;
+    std::optional<int32> retries;
+};
+
+int32 read_retries(JsonbValue *value, int64 element) {
+    constexpr int32 k_most = 1000;
+    const int32 retries = json::to_int("retries", value, element);
+    if (retries < 0 || retries > k_most)
+        error::bad_argument("retries", json::show(value), psprintf("It must be between 0 and %d.", k_most), element);
+    return retries;
+}
+
+// The timeout of a check over all tries.
+std::optional<int64> timeout_of_check(const WaitFor &wait, const Tries &tries, int64 element) {
+    std::optional<int64> timeout = wait.timeout;
+    if (!timeout && settings::check_timeout > 0)
+        timeout = settings::check_timeout * model::k_second;
+    if (tries.execution_timeout)
+        timeout = timeout ? Min(*timeout, *tries.execution_timeout) : *tries.execution_timeout;
+    if (!timeout)
+        return std::nullopt;
+    const int64 all = *timeout * (int64{tries.retries.value_or(0)} + 1);
+    if (all > model::k_max_timeout)
+        error::bad_argument("retries", psprintf("%d", *tries.retries),
+                            "The timeout times (retries + 1) must be at most 365 days.", element);
+    return all;
+}
+
 WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element) {
     if (object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
         error::bad_argument("wait_for", json::show(object), k_array_rule, element);
     WaitFor wait{.what = WaitFor::What::task, .name = nullptr, .on_failure = on_failure};
     bool has_on_timeout = false;
+    Tries tries{};
     json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
         const std::string_view member(argument);
         if (value->type == jbvNull)
@@ -78,14 +112,20 @@ WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element
             read_check(value, &wait, element);
         } else if (member == "match")
             wait.match = json::to_jsonb(value);
-        else if (member == "since")
+        else if (member == "since") {
             wait.since = json::to_time(argument, value, element);
-        else if (member == "seq")
+            if (TIMESTAMP_NOT_FINITE(*wait.since))
+                error::bad_argument(argument, json::show(value), "It must be finite.", element);
+        } else if (member == "seq")
             wait.seq = read_seq(value, element);
         else if (member == "on_failure")
             wait.on_failure = args::on_failure(argument, json::to_text(argument, value, element), element);
         else if (member == "timeout")
             wait.timeout = args::timeout(argument, json::to_interval(argument, value, element), element);
+        else if (member == "execution_timeout")
+            tries.execution_timeout = args::timeout(argument, json::to_interval(argument, value, element), element);
+        else if (member == "retries")
+            tries.retries = read_retries(value, element);
         else if (member == "on_timeout") {
             wait.on_timeout = args::on_timeout(json::to_text(argument, value, element), element);
             has_on_timeout = true;
@@ -99,6 +139,10 @@ WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element
         error::bad_argument("wait_for", json::show(object), k_seq_rule, element);
     if (wait.what != WaitFor::What::signal && (wait.match != nullptr || wait.since || wait.seq != 0))
         error::bad_argument("wait_for", json::show(object), k_signal_rule, element);
+    if (wait.what == WaitFor::What::check)
+        wait.timeout = timeout_of_check(wait, tries, element);
+    else if (tries.execution_timeout || tries.retries)
+        error::bad_argument("wait_for", json::show(object), k_only_check_rule, element);
     if (has_on_timeout && !wait.timeout)
         error::bad_argument("wait_for", json::show(object), k_timeout_rule, element);
     if (wait.what == WaitFor::What::signal && wait.match == nullptr)
@@ -113,6 +157,10 @@ std::span<const WaitFor> read_waits(std::span<text *const> depends_on, store::On
     if (wait_for != nullptr && (!JB_ROOT_IS_ARRAY(wait_for) || JB_ROOT_IS_SCALAR(wait_for)))
         error::bad_argument("wait_for", error::show(wait_for), k_array_rule, element);
     const std::size_t elements = wait_for != nullptr ? JB_ROOT_COUNT(wait_for) : 0;
+    if (const std::size_t gates = depends_on.size() + elements; gates > k_max_gates)
+        error::bad_argument(elements > 0 ? "wait_for" : "depends_on", psprintf("%zu gates", gates),
+                            psprintf("A task may have at most %d, by depends_on and wait_for together.", k_max_gates),
+                            element);
     const auto waits = allocate<WaitFor>(depends_on.size() + elements);
     std::size_t count = 0;
     for (text *rn : depends_on)

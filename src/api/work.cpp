@@ -1,7 +1,7 @@
 // work.
 #include "server/handlers.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/wait.h"
 #include "pg/clock.h"
 #include "pg/error.h"
@@ -26,12 +26,13 @@ void require_handler(const text *name) {
 } // namespace
 
 SCYLLA_FUNCTION(scylla_work) {
+    const scylla::args::Work given{fcinfo};
     TupleDesc type = one_result(fcinfo);
-    text *queue = args::name("queue", args::get_text(fcinfo, 0));
-    const auto max_tasks = args::get_int(fcinfo, 1);
+    text *queue = args::name(given.queue());
+    const auto max_tasks = given.max_tasks().value;
     if (max_tasks && *max_tasks < 1)
         error::bad_argument("max_tasks", psprintf("%d", *max_tasks), "It must be at least 1.");
-    const int64 timeout = args::wait_time("timeout", args::get_interval(fcinfo, 2)).value_or(0);
+    const int64 timeout = args::wait_time("timeout", given.timeout()).value_or(0);
     require_outside_transaction(fcinfo, "scylla.work()");
     require_handler(queue);
 

@@ -5,7 +5,7 @@
 #include "pg/error.h"
 #include "pg/json.h"
 #include "pg/memory.h"
-#include "store/spi_rows.h"
+#include "store/job/jobs.h"
 #include "task/retry.h"
 #include "task/rights.h"
 #include "task/rules.h"
@@ -16,18 +16,7 @@ extern "C" {
 
 namespace scylla::job {
 
-using store::Parameters;
-
 namespace {
-
-constinit SPIPlanPtr hold_statement = nullptr;
-constinit SPIPlanPtr insert_statement = nullptr;
-constinit SPIPlanPtr update_statement = nullptr;
-constinit SPIPlanPtr dependant_statement = nullptr;
-constinit SPIPlanPtr drop_statement = nullptr;
-constinit SPIPlanPtr grant_statement = nullptr;
-constinit SPIPlanPtr revoke_statement = nullptr;
-constinit SPIPlanPtr closure_statement = nullptr;
 
 constexpr const char *k_needs_rule =
     R"(It must be an array of objects {"job": name, "max_lag": interval, "args": {...}, "unique": boolean, "allow_missing": boolean}.)";
@@ -43,11 +32,50 @@ int64 to_chunk_size(JsonbValue *value) {
     return size;
 }
 
-int64 to_lag(JsonbValue *value, int64 element) {
-    const Interval *lag = json::to_interval("max_lag", value, element);
+// The two ends of a range in JSON. Whole numbers up to 2^53, which a double has exactly.
+std::optional<model::JobRange> to_range(JsonbValue *value) {
+    constexpr float8 k_most = 9'007'199'254'740'992;
+    JsonbContainer *ends = value->type == jbvBinary ? value->val.binary.data : nullptr;
+    if (ends == nullptr || !JsonContainerIsArray(ends) || JsonContainerSize(ends) != 2)
+        return std::nullopt;
+    std::array<float8, 2> of{};
+    for (std::size_t i = 0; i < of.size(); i++) {
+        JsonbValue *end = getIthJsonbValueFromContainer(ends, static_cast<uint32>(i));
+        if (end->type != jbvNumeric)
+            return std::nullopt;
+        of[i] = json::to_float("ids", end);
+        if (!(std::abs(of[i]) <= k_most) || std::trunc(of[i]) != of[i])
+            return std::nullopt;
+    }
+    if (of[0] > of[1])
+        return std::nullopt;
+    return model::JobRange{static_cast<int64>(of[0]), static_cast<int64>(of[1]) + 1};
+}
+
+// [[1, 3], [5, 5]], as in the specs of tasks.
+Datum to_ids(JsonbValue *value) {
+    JsonbContainer *array = value->type == jbvBinary ? value->val.binary.data : nullptr;
+    Growing<model::JobRange> ranges;
+    bool is_sound = array != nullptr && JsonContainerIsArray(array);
+    for (uint32 i = 0; is_sound && i < JsonContainerSize(array); i++) {
+        const auto range = to_range(getIthJsonbValueFromContainer(array, i));
+        is_sound = range.has_value();
+        if (range)
+            ranges.push_back(*range);
+    }
+    if (!is_sound)
+        error::bad_argument("ids", json::show(value),
+                            "It must be an array of ranges with both ends, as [[1, 3], [5, 5]].");
+    return make_ids(ranges.all());
+}
+
+// A month counts as 30 days, so that a hundred and one years would be less than 36,500 days.
+int64 to_lag(const char *argument, JsonbValue *value, int64 element = 0) {
+    constexpr int32 k_most_months = 100 * 12;
+    const Interval *lag = json::to_interval(argument, value, element);
     const auto length = model::interval_length(lag->month, lag->day, lag->time, 0, model::k_max_retention);
-    if (!length)
-        error::bad_argument("max_lag", json::show(value), "It must be between 0 and 100 years.", element);
+    if (!length || lag->month > k_most_months)
+        error::bad_argument(argument, json::show(value), "It must be between 0 and 100 years.", element);
     return *length;
 }
 
@@ -62,7 +90,7 @@ Need read_need(JsonbValue *object, int64 element) {
         if (member == "job")
             need.job = args::name(argument, json::to_text(argument, value, element), element);
         else if (member == "max_lag")
-            need.max_lag = to_lag(value, element);
+            need.max_lag = to_lag(argument, value, element);
         else if (member == "args")
             need.args = read_args(argument, json::to_jsonb(value), element);
         else if (member == "unique")
@@ -100,26 +128,6 @@ Found look_for_select_work(const char *name) {
     return found;
 }
 
-// Locks the definition. Nothing: it does not exist.
-struct Held {
-    int64 id;
-    const char *owner;
-};
-std::optional<Held> hold(const text *job) {
-    Parameters parameters;
-    parameters.add(job);
-    const auto held = store::select<Held>(
-        &hold_statement,
-        "select id, owner::pg_catalog.text from scylla.job_definition where name operator(pg_catalog.=) $1 "
-        "for no key update",
-        parameters, SPI_OK_SELECT, [](uint64 row) {
-            store::Columns columns(row);
-            const int64 id = columns.next_int64();
-            return Held{id, columns.next_string()};
-        });
-    return held.empty() ? std::nullopt : std::optional(held[0]);
-}
-
 // types: the closure, each after those that need it. 22023 if some need each other.
 void require_no_cycle(std::span<const Type> types) {
     const auto first = allocate<std::size_t>(types.size() + 1);
@@ -145,10 +153,9 @@ void require_no_cycle(std::span<const Type> types) {
 }
 
 Jsonb *with_select_work(Jsonb *settings, const text *function) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push_text(&state, "select_work", function);
-    Jsonb *member = JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    json::Builder object = json::build_object();
+    object.member("select_work", function);
+    Jsonb *member = object.finish();
     return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(settings), JsonbPGetDatum(member)));
 }
 
@@ -195,6 +202,10 @@ Settings read_settings(Jsonb *settings) {
             read.chunk_size = is_null ? 0 : to_chunk_size(value);
         else if (member == "select_work")
             read.select_work = is_null ? nullptr : json::to_text(argument, value);
+        else if (member == "ids")
+            read.ids = is_null ? 0 : to_ids(value);
+        else if (member == "max_wait")
+            read.max_wait = is_null ? std::nullopt : std::optional(to_lag(argument, value));
         else if (member == "args")
             read.args = is_null ? nullptr : read_args(argument, json::to_jsonb(value));
         else if (member == "allow_multiple")
@@ -211,6 +222,9 @@ Settings read_settings(Jsonb *settings) {
             error::bad_argument("settings", error::quote(cstring_to_text(argument)),
                                 "There is no such setting of a job.");
     });
+    if (read.ids != 0 && read.select_work != nullptr)
+        error::bad_argument("ids", error::print(read.ids, INT8MULTIRANGEOID),
+                            "A job with the function select_work has no ids of its own.");
     if (read.retry != nullptr)
         (void)read_retry_policy(args::document("retry", read.retry));
     return read;
@@ -237,31 +251,23 @@ void define(store::Store &store, const Definition &definition) {
             error::no_such_job(needs[i].job);
     (void)rights::require_queue(store, definition.queue, model::Privilege::submit);
 
-    const auto held = hold(definition.job);
+    const auto held = store::jobs::hold(definition.job);
     if (held && !rights::owns(held->owner))
         error::not_job_owner(definition.job);
-    NameData owner{};
-    namestrcpy(&owner, GetUserNameFromId(GetUserId(), false));
-    Parameters parameters;
-    parameters.add(definition.job)
-        .add(definition.queue)
-        .add(JSONBOID, JsonbPGetDatum(stored))
-        .add(JSONBOID, JsonbPGetDatum(definition.needs));
     if (held)
-        store::change(&update_statement,
-                      "update scylla.job_definition set queue = $2, settings = $3, needs = $4, "
-                      "changed = pg_catalog.clock_timestamp() where name operator(pg_catalog.=) $1",
-                      parameters, SPI_OK_UPDATE);
+        store::jobs::change(
+            {.job = definition.job, .queue = definition.queue, .settings = stored, .needs = definition.needs});
     else
-        store::change(&insert_statement,
-                      "insert into scylla.job_definition (name, queue, settings, needs, owner) "
-                      "values ($1, $2, $3, $4, $5)",
-                      parameters.add(NAMEOID, NameGetDatum(&owner)), SPI_OK_INSERT);
+        store::jobs::add({.job = definition.job,
+                          .queue = definition.queue,
+                          .settings = stored,
+                          .needs = definition.needs,
+                          .owner = GetUserNameFromId(GetUserId(), false)});
     require_no_cycle(read_closure(definition.job, nullptr));
 }
 
 int64 require_own(const text *job) {
-    const auto held = hold(job);
+    const auto held = store::jobs::hold(job);
     if (!held)
         error::no_such_job(job);
     if (!rights::owns(held->owner))
@@ -271,91 +277,21 @@ int64 require_own(const text *job) {
 
 void drop(const text *job) {
     const int64 id = require_own(job);
-    Parameters parameters;
-    parameters.add(job);
-    const auto dependant =
-        store::select<text *>(&dependant_statement,
-                              "select d.name from scylla.job_definition d where d.name operator(pg_catalog.<>) $1 and "
-                              "d.needs operator(pg_catalog.@>) "
-                              "pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object('job', $1)) limit 1",
-                              parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
-    if (!dependant.empty())
-        error::job_needed(job, dependant[0]);
-    Parameters of;
-    of.add(id);
-    store::change(&drop_statement,
-                  "with success as (delete from scylla.job_success where job operator(pg_catalog.=) $1) "
-                  "delete from scylla.job_definition where id operator(pg_catalog.=) $1",
-                  of, SPI_OK_DELETE);
+    if (const auto dependant = store::jobs::find_dependant(job))
+        error::job_needed(job, *dependant);
+    store::jobs::remove(id);
 }
 
 void grant_run(const text *job, const text *role) {
     const int64 id = require_own(job);
     rights::require_grantee(role, "job");
-    Parameters parameters;
-    parameters.add(id).add(role);
-    store::change(
-        &grant_statement,
-        "update scylla.job_definition set runners = "
-        "pg_catalog.array_append(pg_catalog.array_remove(runners, $2), $2) where id operator(pg_catalog.=) $1",
-        parameters, SPI_OK_UPDATE);
+    store::jobs::grant_run(id, role);
 }
 
-void revoke_run(const text *job, const text *role) {
-    const int64 id = require_own(job);
-    Parameters parameters;
-    parameters.add(id).add(role);
-    store::change(&revoke_statement,
-                  "update scylla.job_definition set runners = nullif(pg_catalog.array_remove(runners, $2), '{}') "
-                  "where id operator(pg_catalog.=) $1",
-                  parameters, SPI_OK_UPDATE);
-}
-
-namespace {
-
-struct ClosureRow {
-    int64 id;
-    const text *name;
-    const char *owner;
-    text *queue;
-    Jsonb *settings;
-    Jsonb *needs;
-    ArrayType *runners;
-    std::optional<TimestampTz> last_plan;
-};
-
-// $1: the name of a job type; $2: a variant.
-constexpr const char *k_closure =
-    "with recursive closure (name) as (select $1 union select n.value operator(pg_catalog.->>) 'job' from closure c "
-    "join scylla.job_definition d on d.name operator(pg_catalog.=) c.name "
-    "cross join lateral pg_catalog.jsonb_array_elements(d.needs) n) "
-    "select d.id, d.name, d.owner::pg_catalog.text, d.queue, d.settings, d.needs, d.runners, "
-    "(select r.created from scylla.job_run r "
-    "join scylla.task_plan p on p.id operator(pg_catalog.=) r.plan where r.job operator(pg_catalog.=) d.id "
-    "and r.variant operator(pg_catalog.=) $2 and p.finished is not null and not p.cancelled and not p.failed "
-    "order by r.created desc limit 1) "
-    "from closure c join scylla.job_definition d on d.name operator(pg_catalog.=) c.name "
-    "order by d.name operator(pg_catalog.<>) $1, d.name";
-
-} // namespace
+void revoke_run(const text *job, const text *role) { store::jobs::revoke_run(require_own(job), role); }
 
 std::span<const Type> read_closure(const text *job, const text *variant) {
-    Parameters parameters;
-    parameters.add(job).add(variant != nullptr ? variant : cstring_to_text(""));
-    const auto rows =
-        store::select<ClosureRow>(&closure_statement, k_closure, parameters, SPI_OK_SELECT, [](uint64 row) {
-            store::Columns columns(row);
-            ClosureRow read{};
-            read.id = columns.next_int64();
-            read.name = columns.next_text();
-            read.owner = columns.next_string();
-            read.queue = columns.next_text();
-            read.settings = columns.next_jsonb();
-            read.needs = columns.next_jsonb();
-            read.runners = columns.next_array();
-            read.last_plan = columns.next_time();
-            return read;
-        });
+    const auto rows = store::jobs::closure(job, variant != nullptr ? variant : cstring_to_text(""));
     const auto types = allocate<Type>(rows.size());
     for (std::size_t i = 0; i < rows.size(); i++)
         types[i] = {.id = rows[i].id,

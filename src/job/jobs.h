@@ -7,6 +7,7 @@
 
 #include "model/job_fresh.h"
 #include "pg/growing.h"
+#include "store/job/successes.h"
 #include "store/rows.h"
 
 namespace scylla::job {
@@ -16,12 +17,14 @@ namespace scylla::job {
 struct Settings {
     int64 chunk_size = 0;              // 0: all ids are one chunk
     const text *select_work = nullptr; // a function, with its schema
+    Datum ids = 0;                     // int8multirange: those of a run that names none; 0: none are set
     Jsonb *args = nullptr;             // an object; null: none
     bool allow_multiple = true;
     int32 priority = 0;
     std::optional<int32> max_attempts = {};
     Jsonb *retry = nullptr;
     std::optional<int64> run_timeout = {}; // microseconds
+    std::optional<int64> max_wait = {};    // the same; read by the view job_plan
 };
 struct Need {
     const text *job;
@@ -73,14 +76,11 @@ std::span<const Type> read_closure(const text *job, const text *variant);
 // ---- what is fresh -------------------------------------------------------------------------------------------------
 
 // Ids that a success brought up to date.
-struct Stored {
-    int64 id;
-    Datum ids; // int8multirange
-    TimestampTz began;
-};
+using Stored = store::successes::Success;
 // The latest success for each id, sorted.
 std::span<const model::FreshRange> fresh_ranges(std::span<const Stored> successes);
-std::span<const model::FreshRange> read_fresh(int64 job, const text *variant);
+// expected: successes that are still to come.
+std::span<const model::FreshRange> read_fresh(int64 job, const text *variant, std::span<const Stored> expected = {});
 
 struct Mark {
     const text *job;

@@ -4,7 +4,7 @@
 #include "pg/error.h"
 #include "pg/json.h"
 #include "pg/memory.h"
-#include "store/spi_rows.h"
+#include "store/spi.h"
 #include "task/rights.h"
 #include "task/rules.h"
 
@@ -19,7 +19,8 @@ constexpr std::size_t k_max_memory = 50'000'000; // chunks of one slice
 
 // ---- the ids -------------------------------------------------------------------------------------------------------
 
-// Calls the function of the job as the role that defined it. The caller's search_path must not resolve its names.
+// Calls the function of the job as the role that defined it, so with a pinned search_path: the caller's must not
+// resolve the names in it.
 Datum select_ids(const Type &type, Jsonb *args) {
     const Oid role = get_role_oid(type.owner, true);
     if (!OidIsValid(role))
@@ -30,23 +31,18 @@ Datum select_ids(const Type &type, Jsonb *args) {
                                "where f.id is not null",
                                psprintf(from, function));
     MemoryContext caller = CurrentMemoryContext;
-    const int settings_level = NewGUCNestLevel();
-    (void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-                            false);
-    store::AsRole as_role;
-    as_role.begin(role);
-    Oid type_of[] = {JSONBOID};
-    Datum value[] = {JsonbPGetDatum(args)};
-    if (SPI_execute_with_args(sql, 1, type_of, value, nullptr, false, 0) != SPI_OK_SELECT)
-        elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(SPI_result));
-    bool null = false;
-    const Datum found = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
-    MemoryContext spi = MemoryContextSwitchTo(caller);
-    const Datum ids = null ? make_ids({}) : datumCopy(found, false, -1);
-    MemoryContextSwitchTo(spi);
-    as_role.end();
-    AtEOXact_GUC(true, settings_level);
-    return ids;
+    return store::call_as(role, [&] {
+        Oid type_of[] = {JSONBOID};
+        Datum value[] = {JsonbPGetDatum(args)};
+        if (SPI_execute_with_args(sql, 1, type_of, value, nullptr, false, 0) != SPI_OK_SELECT)
+            elog(ERROR, "SPI_execute_with_args failed: %s", SPI_result_code_string(SPI_result));
+        bool null = false;
+        const Datum found = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
+        MemoryContext spi = MemoryContextSwitchTo(caller);
+        const Datum ids = null ? make_ids({}) : datumCopy(found, false, -1);
+        MemoryContextSwitchTo(spi);
+        return ids;
+    });
 }
 
 struct Ids {
@@ -70,8 +66,10 @@ Ids count_ids(const Type &type, std::span<const model::JobRange> ranges) {
 Ids ids_of_request(const Type &type, const Request &request, Jsonb *args) {
     if (request.ids != 0)
         return count_ids(type, read_ids("ids", request.ids));
+    if (type.settings.ids != 0)
+        return count_ids(type, read_ids("ids", type.settings.ids));
     if (type.settings.select_work == nullptr)
-        error::bad_argument("ids", "null", "The job has no function select_work, so ids are needed.");
+        error::bad_argument("ids", "null", "The job has neither ids of its own nor a function select_work.");
     return count_ids(type, read_ids("select_work", select_ids(type, args)));
 }
 
@@ -111,14 +109,24 @@ std::size_t place_of(std::span<const Type> types, const text *name) {
     error::no_such_job(name);
 }
 
-std::span<const model::FreshStretch> number_fresh(const Type &type, const text *variant, const Ids &ids) {
-    const auto fresh = read_fresh(type.id, variant);
+std::span<const model::FreshStretch> number_fresh(const Type &type, const text *variant, const Ids &ids,
+                                                  std::span<const Stored> expected) {
+    const auto fresh = read_fresh(type.id, variant, expected);
     const auto stretches = allocate<model::FreshStretch>(2 * fresh.size() + 2 * ids.ranges.size() + 1);
     return stretches.first(model::number_fresh(fresh, ids.ranges, stretches));
 }
 
+// What the tasks of other plans will have done.
+std::span<const Stored> expected_of(const LiveTasks &live, std::size_t type) {
+    Growing<Stored> expected;
+    for (const LiveTask &task : live.tasks)
+        if (task.type == type)
+            expected.push_back({0, task.id_set, task.began});
+    return expected.all();
+}
+
 std::span<const model::JobType> model_types(std::span<const Type> types, const Options &options, const Ids &ids,
-                                            Arguments *arguments) {
+                                            const LiveTasks &live, Arguments *arguments) {
     const auto modelled = allocate<model::JobType>(types.size());
     for (std::size_t i = 0; i < types.size(); i++) {
         const auto needs = allocate<model::JobTypeNeed>(types[i].needs.size());
@@ -129,7 +137,7 @@ std::span<const model::JobType> model_types(std::span<const Type> types, const O
         }
         modelled[i] = {types[i].settings.chunk_size, needs, {}, types[i].last_plan};
         if (i > 0) // the freshness of the requested type is not needed
-            modelled[i].fresh = number_fresh(types[i], options.variant, ids);
+            modelled[i].fresh = number_fresh(types[i], options.variant, ids, expected_of(live, i));
     }
     return modelled;
 }
@@ -192,14 +200,14 @@ bool may_submit(store::Store &store, std::span<const Type> types) {
 
 // A role that may run the job, but not submit to the queues, does so with the rights of the owner.
 Acting act(store::Store &store, std::span<const Type> types) {
-    Acting acting{.self = current_identity(), .as_owner = false};
+    Acting acting{};
     const Type &job = types[0];
-    if (!may_submit(store, types) && rights::has_any(acting.self.user, job.owner, job.runners)) {
+    if (!may_submit(store, types) && rights::has_any(GetUserId(), job.owner, job.runners)) {
         const Oid owner = get_role_oid(job.owner, true);
         if (!OidIsValid(owner))
             error::no_job_role(job.name, job.owner);
-        acting.as_owner = true;
-        (void)become(owner, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+        acting = {.self = become(owner, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION),
+                  .as_owner = true};
         store.last_queue = {}; // it knows what the caller may do
     }
     for (const Type &type : types)
@@ -264,7 +272,8 @@ Resolved resolve(store::Store &store, const Request &request, const Options &opt
     const Ids ids = ids_of_request(types[0], request, overlay(types[0].settings.args, request.args));
 
     Arguments arguments;
-    const auto modelled = model_types(types, options, ids, &arguments);
+    const LiveTasks live = find_live(store, types, ids.ranges, options);
+    const auto modelled = model_types(types, options, ids, live, &arguments);
     Grown grown;
     const bool fits =
         model::grow_job_graph(modelled, {0, arguments.number_of(request.args), 0}, k_max_nodes, grown,
@@ -299,7 +308,8 @@ Resolved resolve(store::Store &store, const Request &request, const Options &opt
             .chunks = collected.chunks.all(),
             .on = collected.on.all(),
             .left_out = collected.left_out.all(),
-            .now = now};
+            .now = now,
+            .live = live};
 }
 
 std::span<const model::JobRange> ids_of(const Resolved &resolved, const model::JobChunk &chunk) {

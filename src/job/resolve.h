@@ -33,6 +33,25 @@ struct LeftOut {
     model::JobChunk ids;
     model::JobReason reason;
 };
+// A task of an older plan that has not ended, of a job that the requested one needs, for some of its ids. It counts as
+// a success that begins now, or has begun with its lease.
+struct LiveTask {
+    std::size_t type;
+    text *rn;
+    const text *plan;
+    Datum id_set; // int8multirange
+    std::span<const model::JobRange> ids;
+    TimestampTz began;
+    TimestampTz oldest = model::k_never; // when the last success began, of the requested ids that are its own
+};
+struct LiveTasks {
+    std::span<LiveTask> tasks; // in the order of their ids
+    std::span<bool> needed;    // by type and type: whether the first is the second, or needs it
+};
+// Those on which the caller may depend.
+LiveTasks find_live(store::Store &store, std::span<const Type> types, std::span<const model::JobRange> ids,
+                    const Options &options);
+
 // Who the caller is while a run is made: itself, or the owner of the job, whose rights on queues count then.
 struct Acting {
     Identity self;
@@ -51,26 +70,15 @@ struct Resolved {
     std::span<const std::size_t> on;
     std::span<const LeftOut> left_out;
     TimestampTz now;
+    LiveTasks live;
 };
 // 42704, 42501 (submit on the queues), 22023, 54000.
 Resolved resolve(store::Store &store, const Request &request, const Options &options);
 
-// A task of an older plan that has not ended, of a job that the requested one needs, for some of its ids.
-struct LiveTask {
-    std::size_t type;
-    text *rn;
-    const text *plan;
-    std::span<const model::JobRange> ids;
-};
-struct LiveTasks {
-    std::span<const LiveTask> tasks; // in the order of their ids
-    std::span<bool> needed;          // by type and type: whether the first is the second, or needs it
-};
-// Those on which the caller may depend.
-LiveTasks find_live(store::Store &store, const Resolved &resolved, const Options &options);
 // Those for which a chunk waits.
-std::span<const LiveTask *const> live_for(const Resolved &resolved, const LiveTasks &live,
-                                          const model::JobChunk &chunk);
+std::span<const LiveTask *const> live_for(const Resolved &resolved, const model::JobChunk &chunk);
+// Whether the chunk counts on the task: the job that it needs was not planned again because the task is there.
+bool counts_on(const Resolved &resolved, const Chunk &chunk, const LiveTask &task);
 
 // The ids of a chunk, as they were asked for.
 std::span<const model::JobRange> ids_of(const Resolved &resolved, const model::JobChunk &chunk);

@@ -5,24 +5,16 @@
 #include "pg/memory.h"
 #include "plan/plans.h"
 #include "plan/rerun.h"
+#include "store/job/jobs.h"
+#include "store/job/job_runs.h"
 #include "store/plans.h"
-#include "store/spi_rows.h"
+
 #include "task/names.h"
 #include "task/submit.h"
 
 namespace scylla::job {
 
-using store::Parameters;
-
 namespace {
-
-constinit SPIPlanPtr known_statement = nullptr;
-constinit SPIPlanPtr hold_statement = nullptr;
-constinit SPIPlanPtr live_statement = nullptr;
-constinit SPIPlanPtr run_statement = nullptr;
-constinit SPIPlanPtr chunk_statement = nullptr;
-constinit SPIPlanPtr rerun_statement = nullptr;
-constinit SPIPlanPtr request_statement = nullptr;
 
 const Type &type_of(const Resolved &resolved, const model::JobChunk &chunk) {
     return resolved.types[resolved.nodes[chunk.node].type];
@@ -32,32 +24,16 @@ const Type &type_of(const Resolved &resolved, const model::JobChunk &chunk) {
 
 // The plan of an earlier request with this request_id; null: none. Only for callers that may see the plan.
 text *find_request(const Resolved &resolved, const Options &options) {
-    Parameters parameters;
-    parameters.add(resolved.types[0].id).add(options.request_id);
-    const auto plan = store::select<text *>(
-        &known_statement,
-        "select p.name from scylla.job_run r join scylla.task_plan p on p.id operator(pg_catalog.=) r.plan "
-        "where r.job operator(pg_catalog.=) $1 and r.request_id operator(pg_catalog.=) $2",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
-    return plan.empty() ? nullptr : plan[0];
+    return store::job_runs::find_request(resolved.types[0].id, options.request_id).value_or(nullptr);
 }
 
 // 55000 if a run of a job without allow_multiple is live. Concurrent runs wait for this transaction.
 void require_idle(const Type &type) {
     if (type.settings.allow_multiple)
         return;
-    Parameters parameters;
-    parameters.add(type.id);
-    store::change(&hold_statement,
-                  "select from scylla.job_definition where id operator(pg_catalog.=) $1 for no key update", parameters,
-                  SPI_OK_SELECT);
-    const auto live = store::select<text *>(
-        &live_statement,
-        "select p.name from scylla.job_run r join scylla.task_plan p on p.id operator(pg_catalog.=) r.plan "
-        "where r.job operator(pg_catalog.=) $1 and p.finished is null limit 1",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
-    if (!live.empty())
-        error::job_running(type.name, live[0]);
+    store::jobs::lock(type.id);
+    if (const auto live = store::job_runs::find_live(type.id))
+        error::job_running(type.name, *live);
 }
 
 // Without the name of the plan, which the run has: a rerun needs another name.
@@ -67,96 +43,70 @@ Jsonb *options_to_keep(Jsonb *options) {
 
 // False: another transaction has committed the same request meanwhile.
 bool insert_run(int64 plan, const Resolved &resolved, const Request &request, const Options &options) {
-    Parameters parameters;
-    parameters.add(plan)
-        .add(resolved.types[0].id)
-        .add(resolved.types[0].name)
-        .add(options.variant)
-        .add(INT8MULTIRANGEOID, make_ids(resolved.ids))
-        .add(JSONBOID, JsonbPGetDatum(request.args))
-        .add(JSONBOID, JsonbPGetDatum(options_to_keep(request.options)))
-        .add(options.request_id)
-        .add(std::optional(resolved.now))
-        .add(INT8OID, Int64GetDatum(request.rerun_of.value_or(0)), !request.rerun_of);
-    return !store::select<int64>(&run_statement,
-                                 "insert into scylla.job_run (plan, job, name, variant, ids, args, options, "
-                                 "request_id, created, rerun_of) "
-                                 "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) "
-                                 "on conflict (job, request_id) where request_id is not null do nothing returning plan",
-                                 parameters, SPI_OK_INSERT_RETURNING,
-                                 [](uint64 row) { return store::Columns(row).next_int64(); })
-                .empty();
+    return store::job_runs::add({.plan = plan,
+                                 .job = resolved.types[0].id,
+                                 .name = resolved.types[0].name,
+                                 .variant = options.variant,
+                                 .ids = make_ids(resolved.ids),
+                                 .args = request.args,
+                                 .options = options_to_keep(request.options),
+                                 .request_id = options.request_id,
+                                 .created = resolved.now,
+                                 .rerun_of = request.rerun_of}) > 0;
 }
 
 // Stores the ids of each task.
 void insert_chunks(int64 plan, const Resolved &resolved, const Options &options, std::span<const Submission> tasks) {
-    const std::size_t count = tasks.size();
-    const auto names = allocate<Datum>(count);
-    const auto jobs = allocate<Datum>(count);
-    const auto ids = allocate<Datum>(count);
-    for (std::size_t i = 0; i < count; i++) {
+    const auto chunks = allocate<store::job_runs::Chunk>(tasks.size());
+    for (std::size_t i = 0; i < tasks.size(); i++) {
         const Chunk &chunk = resolved.chunks[i];
-        names[i] = PointerGetDatum(tasks[i].rn);
-        jobs[i] = Int64GetDatum(type_of(resolved, chunk.ids).id);
-        ids[i] = make_ids(ids_of(resolved, chunk.ids));
+        chunks[i] = {
+            .rn = tasks[i].rn, .job = type_of(resolved, chunk.ids).id, .ids = make_ids(ids_of(resolved, chunk.ids))};
     }
-    const Oid array_of_ids = get_array_type(INT8MULTIRANGEOID);
-    Parameters parameters;
-    parameters.add(plan)
-        .add(options.variant)
-        .add(TEXTARRAYOID, PointerGetDatum(make_array(names, TEXTOID)))
-        .add(INT8ARRAYOID, PointerGetDatum(make_array(jobs, INT8OID)))
-        .add(array_of_ids, PointerGetDatum(make_array(ids, INT8MULTIRANGEOID)));
-    store::change(&chunk_statement,
-                  "insert into scylla.job_chunk (task, plan, job, variant, ids) "
-                  "select s.id, $1, c.job, $2, c.ids from "
-                  "rows from (pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5)) c (rn, job, ids) "
-                  "join scylla.task_spec s on s.rn operator(pg_catalog.=) c.rn",
-                  parameters, SPI_OK_INSERT);
+    store::job_runs::add_chunks(plan, options.variant, chunks);
 }
 
 // ---- its tasks -----------------------------------------------------------------------------------------------------
 
 // Ranges with both ends: [[1, 3], [5, 5]].
-void push_ids(JsonbParseState **state, std::span<const model::JobRange> ids) {
-    json::push_key(state, "ids");
-    pushJsonbValue(state, WJB_BEGIN_ARRAY, nullptr);
+void push_ids(json::Builder &object, std::span<const model::JobRange> ids) {
+    object.begin_array("ids");
     for (const model::JobRange &range : ids) {
-        pushJsonbValue(state, WJB_BEGIN_ARRAY, nullptr);
-        json::push_int64(state, WJB_ELEM, range.first);
-        json::push_int64(state, WJB_ELEM, range.end - 1);
-        pushJsonbValue(state, WJB_END_ARRAY, nullptr);
+        object.begin_array();
+        object.element(json::of_whole(range.first));
+        object.element(json::of_whole(range.end - 1));
+        object.end_array();
     }
-    pushJsonbValue(state, WJB_END_ARRAY, nullptr);
+    object.end_array();
 }
 
 Jsonb *make_spec(const Resolved &resolved, const Chunk &chunk, const text *plan) {
     Jsonb *args = resolved.nodes[chunk.ids.node].args;
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push_text(&state, "job", type_of(resolved, chunk.ids).name);
-    push_ids(&state, ids_of(resolved, chunk.ids));
-    json::push_json(&state, "args", args != nullptr ? args : json::empty_object());
-    json::push_text(&state, "plan", plan);
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    json::Builder object = json::build_object();
+    object.member("job", type_of(resolved, chunk.ids).name);
+    push_ids(object, ids_of(resolved, chunk.ids));
+    object.member("args", args != nullptr ? args : json::empty_object());
+    object.member("plan", plan);
+    return object.finish();
 }
 
 // What a chunk waits for: chunks of its own plan, and tasks of older ones.
-std::span<const WaitFor> make_waits(const Chunk &chunk, std::span<const LiveTask *const> live, const Resolved &resolved,
-                                    std::span<const Submission> tasks) {
+std::span<const WaitFor> make_waits(const Chunk &chunk, const Resolved &resolved, std::span<const Submission> tasks) {
+    const auto live = live_for(resolved, chunk.ids);
     const auto waits = allocate<WaitFor>(chunk.on_count + live.size());
     for (std::size_t n = 0; n < chunk.on_count; n++)
         waits[n] = {.what = WaitFor::What::task,
                     .name = tasks[resolved.on[chunk.first_on + n]].rn,
                     .on_failure = store::OnFailure::cascade};
     for (std::size_t n = 0; n < live.size(); n++)
-        waits[chunk.on_count + n] = {
-            .what = WaitFor::What::task, .name = live[n]->rn, .on_failure = store::OnFailure::ignore};
+        waits[chunk.on_count + n] = {.what = WaitFor::What::task,
+                                     .name = live[n]->rn,
+                                     .on_failure = counts_on(resolved, chunk, *live[n]) ? store::OnFailure::cascade
+                                                                                        : store::OnFailure::ignore};
     return waits;
 }
 
-std::span<const Submission> make_tasks(const Resolved &resolved, const LiveTasks &live, text *plan,
-                                       std::optional<TimestampTz> not_before) {
+std::span<const Submission> make_tasks(const Resolved &resolved, text *plan, std::optional<TimestampTz> not_before) {
     const auto tasks = allocate<Submission>(resolved.chunks.size());
     for (std::size_t i = 0; i < tasks.size(); i++) {
         CHECK_FOR_INTERRUPTS();
@@ -168,7 +118,7 @@ std::span<const Submission> make_tasks(const Resolved &resolved, const LiveTasks
                     .rn = cstring_to_text(psprintf("%s/%zu", text_to_cstring(plan), i + 1)),
                     .not_before = not_before,
                     .max_attempts = type.settings.max_attempts,
-                    .waits = make_waits(chunk, live_for(resolved, live, chunk.ids), resolved, tasks),
+                    .waits = make_waits(chunk, resolved, tasks),
                     .plan = plan,
                     .retry = type.settings.retry,
                     .run_timeout = type.settings.run_timeout};
@@ -179,30 +129,10 @@ std::span<const Submission> make_tasks(const Resolved &resolved, const LiveTasks
 // ---- rerun of its failed part --------------------------------------------------------------------------------------
 
 Jsonb *spec_of_copy(Jsonb *spec, const text *plan) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push_text(&state, "plan", plan);
-    Jsonb *member = JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    json::Builder object = json::build_object();
+    object.member("plan", plan);
+    Jsonb *member = object.finish();
     return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(spec), JsonbPGetDatum(member)));
-}
-
-// The copies are for the ids of their originals, so their completion makes these fresh. The new run has the age of the
-// run that it continues: what was fresh then was not run by either.
-void note_copied(int64 plan, const text *new_plan) {
-    Parameters parameters;
-    parameters.add(plan).add(new_plan);
-    store::change(
-        &rerun_statement,
-        "with made as (select id from scylla.task_plan where name operator(pg_catalog.=) $2), "
-        "run as (insert into scylla.job_run (plan, job, name, variant, ids, args, options, created, rerun_of) "
-        "select m.id, r.job, r.name, r.variant, r.ids, r.args, r.options, r.created, r.plan "
-        "from scylla.job_run r cross join made m where r.plan operator(pg_catalog.=) $1) "
-        "insert into scylla.job_chunk (task, plan, job, variant, ids) "
-        "select y.copy, m.id, c.job, c.variant, c.ids from made m "
-        "join scylla.task_gate g on g.provider operator(pg_catalog.=) m.id "
-        "join scylla.task_copy y on y.copy operator(pg_catalog.=) g.task "
-        "join scylla.job_chunk c on c.task operator(pg_catalog.=) y.original",
-        parameters, SPI_OK_INSERT);
 }
 
 // ---- its explanation -----------------------------------------------------------------------------------------------
@@ -231,8 +161,8 @@ const char *tell_reason(const Resolved &resolved, const model::JobReason &reason
                     show_length(std::max<int64>(resolved.now - reason.oldest, 0)), limit);
 }
 
-void tell_chunk(const Resolved &resolved, const LiveTasks &live, const Chunk &chunk, const ExplainedSink &sink) {
-    const auto waits = live_for(resolved, live, chunk.ids);
+void tell_chunk(const Resolved &resolved, const Chunk &chunk, const ExplainedSink &sink) {
+    const auto waits = live_for(resolved, chunk.ids);
     const auto on = allocate<Datum>(chunk.on_count + waits.size());
     for (std::size_t n = 0; n < waits.size(); n++)
         on[chunk.on_count + n] = CStringGetTextDatum(
@@ -248,13 +178,22 @@ void tell_chunk(const Resolved &resolved, const LiveTasks &live, const Chunk &ch
                        .runs = true});
 }
 
+// Why it is left out: it is fresh, or a task of another plan brings it up to date.
+const char *tell_left_out_reason(const Resolved &resolved, const LeftOut &left) {
+    for (const LiveTask *task : live_for(resolved, left.ids))
+        if (task->type == resolved.nodes[left.ids.node].type && task->oldest < task->began)
+            return psprintf("task %s of plan %s brings it up to date", text_to_cstring(task->rn),
+                            text_to_cstring(task->plan));
+    return tell_reason(resolved, left.reason, false);
+}
+
 void tell_left_out(const Resolved &resolved, const LeftOut &left, const ExplainedSink &sink) {
     Jsonb *args = resolved.nodes[left.ids.node].args;
     sink.put(sink.to, {.job = type_of(resolved, left.ids).name,
                        .chunk = make_ids(ids_of(resolved, left.ids)),
                        .args = args != nullptr ? args : json::empty_object(),
                        .depends_on = construct_empty_array(TEXTOID),
-                       .reason = tell_reason(resolved, left.reason, false),
+                       .reason = tell_left_out_reason(resolved, left),
                        .runs = false});
 }
 
@@ -289,10 +228,10 @@ Made make(store::Store &store, const Resolved &resolved, const Request &request,
     if (!id)
         error::duplicate_plan(plan);
     if (!insert_run(*id, resolved, request, options)) {
-        store::remove_plan(*id);
+        store::plans::remove(*id);
         return {find_request(resolved, options), {}};
     }
-    const auto tasks = make_tasks(resolved, find_live(store, resolved, options), plan, options.not_before);
+    const auto tasks = make_tasks(resolved, plan, options.not_before);
     if (!tasks.empty()) {
         (void)submit_many(store, tasks, IfTaken::refuse);
         insert_chunks(*id, resolved, options, tasks);
@@ -309,37 +248,29 @@ Jsonb *options_of_rerun(Jsonb *options, const text *new_plan) {
         DirectFunctionCall2(jsonb_delete_array, JsonbPGetDatum(options), PointerGetDatum(make_array(left, TEXTOID))));
     if (new_plan == nullptr)
         return options;
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push_text(&state, "plan", new_plan);
-    Jsonb *member = JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    json::Builder object = json::build_object();
+    object.member("plan", new_plan);
+    Jsonb *member = object.finish();
     return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(options), JsonbPGetDatum(member)));
 }
 
 text *run_again(store::Store &store, int64 plan, const text *new_plan) {
-    Parameters parameters;
-    parameters.add(plan);
-    const auto found = store::select<Request>(
-        &request_statement, "select name, ids, args, options from scylla.job_run where plan operator(pg_catalog.=) $1",
-        parameters, SPI_OK_SELECT, [](uint64 row) {
-            store::Columns columns(row);
-            const text *job = columns.next_text();
-            const Datum ids = columns.next_varlena();
-            Jsonb *args = columns.next_jsonb();
-            return Request{.job = job, .ids = ids, .args = args, .options = columns.next_jsonb()};
-        });
-    if (found.empty())
+    const auto found = store::job_runs::request_of(plan);
+    if (!found)
         elog(ERROR, "the run of plan " INT64_FORMAT " is gone", plan);
-    Request request = found[0];
-    request.options = options_of_rerun(request.options, new_plan);
-    request.rerun_of = plan;
-    return run(store, request);
+    return run(store, {.job = found->name,
+                       .ids = found->ids,
+                       .args = found->args,
+                       .options = options_of_rerun(found->options, new_plan),
+                       .rerun_of = plan});
 }
 
 } // namespace
 
 void register_reruns() {
-    register_rerun({.spec_of_copy = spec_of_copy, .copied = note_copied, .run_again = run_again});
+    register_rerun({.spec_of_copy = spec_of_copy,
+                    .copied = [](int64 plan, const text *copy) { store::job_runs::add_copies(plan, copy); },
+                    .run_again = run_again});
 }
 
 text *run(store::Store &store, const Request &request) {
@@ -349,7 +280,7 @@ text *run(store::Store &store, const Request &request) {
     end_acting(store, resolved.acting);
     if (made.id) {
         if (resolved.acting.as_owner) { // the plan is the caller's all the same
-            store::set_plan_owner(*made.id, cstring_to_text(GetUserNameFromId(GetUserId(), false)));
+            store::plans::set_owner(*made.id, cstring_to_text(GetUserNameFromId(GetUserId(), false)));
             CommandCounterIncrement();
             refresh(store);
         }
@@ -361,11 +292,10 @@ text *run(store::Store &store, const Request &request) {
 void explain(store::Store &store, const Request &request, const ExplainedSink &sink) {
     const Options options = read_options(request.options);
     const Resolved resolved = resolve(store, request, options);
-    const LiveTasks live = find_live(store, resolved, options);
     const RowMemory memory = begin_row_memory();
     for (const Chunk &chunk : resolved.chunks) {
         CHECK_FOR_INTERRUPTS();
-        tell_chunk(resolved, live, chunk, sink);
+        tell_chunk(resolved, chunk, sink);
         reset(memory);
     }
     for (std::size_t i = 0; i < resolved.left_out.size(); i++) {

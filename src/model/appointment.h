@@ -11,6 +11,7 @@ struct Appointment {
     // For duties with a timer: a look that nothing has announced, because some commits cannot announce anything.
     std::int64_t safety = 0;
     int hurried_walks = 0; // walks that go on without pauses, the present one included: hints were dropped
+    bool more = false;     // the last turn left work
 };
 
 struct DutyPace {
@@ -34,22 +35,30 @@ constexpr std::int64_t due_at(const DutyPace &pace, const Appointment &appointme
     return pace.has_timer ? std::min({appointment.at, appointment.safety, announced}) : appointment.at;
 }
 
+// The same for work that is known, without looks that find what nothing has announced: until then the monitor is idle.
+constexpr std::int64_t known_at(const DutyPace &pace, const Appointment &appointment, std::int64_t announced,
+                                std::int64_t never) noexcept {
+    if (pace.has_timer)
+        return std::min(appointment.at, announced);
+    return appointment.more || appointment.hurried_walks > 0 ? appointment.at : never;
+}
+
 // The appointment after a turn.
 constexpr Appointment appoint(const DutyPace &pace, const DutyTurn &turn, int hurried_walks) noexcept {
     const int hurried = turn.more ? hurried_walks : std::max(hurried_walks - 1, 0);
     if (hurried > 0)
-        return {turn.ended, 0, hurried};
+        return {turn.ended, 0, hurried, turn.more};
     const std::int64_t idle = (turn.ended - turn.began) * pace.share;
     if (!pace.has_timer)
-        return {turn.ended + std::max(turn.more ? 0 : pace.pause, idle), 0, 0};
+        return {turn.ended + std::max(turn.more ? 0 : pace.pause, idle), 0, 0, turn.more};
     const std::int64_t again = turn.done > 0 ? turn.ended : turn.ended + k_retry;
-    return {turn.more ? again : turn.next, turn.ended + std::max(pace.pause, idle), 0};
+    return {turn.more ? again : turn.next, turn.ended + std::max(pace.pause, idle), 0, turn.more};
 }
 
 // The appointment of a duty that finds what dropped hints were about: it runs now, to the end of its walk. A walk that
 // is under way has passed some of the rows, so another one follows it.
 constexpr Appointment hurry(const Appointment &appointment) noexcept {
-    return {0, 0, appointment.hurried_walks > 0 ? 2 : 1};
+    return {0, 0, appointment.hurried_walks > 0 ? 2 : 1, true};
 }
 
 // Notices that the clock was set back. An appointment may then be far away, so all of them must be forgotten.

@@ -2,7 +2,8 @@
 // local time is what a clock on the wall shows, counted the same way.
 //
 // The syntax is that of pg_cron: five fields (minute, hour, day of the month, month, day of the week) of numbers,
-// names, ranges, lists and steps, $ for the last day of the month, @hourly and its like, "N seconds".
+// names, ranges, lists and steps, $ for the last day of the month, @hourly and its like, "N seconds". A range may go
+// beyond the end: fri-mon, 22-2, nov-feb.
 //
 // If neither of the fields for the day begins with a star, a day must fit one of them; otherwise it must fit both.
 //
@@ -20,6 +21,34 @@
 
 namespace scylla::model {
 
+// Some of the years that Quartz knows; empty: all years.
+class Years {
+public:
+    static constexpr int k_first = 1970;
+    static constexpr int k_last = 2099;
+
+    constexpr void add(int year) noexcept { sets_[place(year)] |= bit(year); }
+    // The first of these years that is not before another; nothing: there is none.
+    constexpr std::optional<std::int64_t> next(std::int64_t year) const noexcept {
+        if (*this == Years{})
+            return year;
+        for (int next = static_cast<int>(std::max<std::int64_t>(year, k_first)); year <= k_last && next <= k_last;
+             next++)
+            if ((sets_[place(next)] & bit(next)) != 0)
+                return next;
+        return std::nullopt;
+    }
+    constexpr bool operator==(const Years &) const noexcept = default;
+
+private:
+    static constexpr std::size_t place(int year) noexcept { return static_cast<std::size_t>(year - k_first) / 64; }
+    static constexpr std::uint64_t bit(int year) noexcept {
+        return std::uint64_t{1} << static_cast<unsigned>(year - k_first) % 64U;
+    }
+
+    std::array<std::uint64_t, 3> sets_{};
+};
+
 struct Cron {
     std::uint64_t minutes = 0;  // bit n: minute n
     std::uint32_t hours = 0;    // bit n: hour n
@@ -30,14 +59,43 @@ struct Cron {
     bool either_day = false;    // the day must fit one of the fields, not both
     bool fixed = false;         // neither minute nor hour begins with a star
     int seconds = 0;            // if more than 0: every so many seconds, and nothing else counts
+    Years years{};              // of Quartz
 };
 
 // What is wrong with a text, or nothing.
 enum class CronFault : std::uint8_t { none, minute, hour, day, month, weekday, fields, shorthand, seconds };
 
+// What an error says.
+constexpr const char *rule_of(CronFault fault) noexcept {
+    using enum CronFault;
+    switch (fault) {
+    case minute:
+        return "The field for the minute must be a list of numbers and ranges between 0 and 59.";
+    case hour:
+        return "The field for the hour must be a list of numbers and ranges between 0 and 23.";
+    case day:
+        return "The field for the day of the month must be a list of numbers and ranges between 1 and 31, or \"$\".";
+    case month:
+        return "The field for the month must be a list of numbers and ranges between 1 and 12, or of names like "
+               "\"jan\".";
+    case weekday:
+        return "The field for the day of the week must be a list of numbers and ranges between 0 and 7, or of names "
+               "like \"mon\".";
+    case shorthand:
+        return "The names are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly.";
+    case seconds:
+        return "It must be between 1 and 59 seconds.";
+    case none:
+    case fields:
+        break;
+    }
+    return "It must have five fields (minute, hour, day of the month, month, day of the week), or be a name like "
+           "@daily or \"30 seconds\".";
+}
+
 namespace cron_detail {
 
-constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
+constexpr bool is_blank(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -74,12 +132,13 @@ struct Bounds {
     const std::string_view *names = nullptr;
     int names_count = 0;
     bool steps_to_end = false; // 5/10 is 5-59/10
+    bool twice = false;        // the highest is the lowest, too: 7 is Sunday, as 0 is
 };
 inline constexpr Bounds k_minute{0, 59};
 inline constexpr Bounds k_hour{0, 23};
 inline constexpr Bounds k_day{1, 31};
 inline constexpr Bounds k_month{1, 12, k_months.data(), 12};
-inline constexpr Bounds k_weekday{0, 7, k_weekdays.data(), 7};
+inline constexpr Bounds k_weekday{.low = 0, .high = 7, .names = k_weekdays.data(), .names_count = 7, .twice = true};
 
 // Takes a number, or a name, off the text.
 constexpr std::optional<int> take_number(std::string_view &text, const Bounds &bounds) noexcept {
@@ -139,10 +198,13 @@ constexpr std::optional<std::uint64_t> parse_list(std::string_view text, const B
             if (step < 1 || step > bounds.high)
                 return std::nullopt;
         }
-        if (first < bounds.low || last > bounds.high || first > last)
+        if (first < bounds.low || first > bounds.high || last < bounds.low || last > bounds.high)
             return std::nullopt;
+        const int round = bounds.high - bounds.low + 1 - (bounds.twice ? 1 : 0);
+        if (first > last) // beyond the end, and from the beginning again
+            last += round;
         for (int i = first; i <= last; i += step)
-            set |= std::uint64_t{1} << i;
+            set |= std::uint64_t{1} << (i > bounds.high ? i - round : i);
     } while (take(text, ','));
     return text.empty() ? std::optional(set) : std::nullopt;
 }
@@ -178,7 +240,8 @@ constexpr CronFault parse_fields(std::string_view text, Cron &cron) noexcept {
             last_day,
             field[2].front() != '*' && field[4].front() != '*',
             field[0].front() != '*' && field[1].front() != '*',
-            0};
+            0,
+            {}};
     return CronFault::none;
 }
 
@@ -196,13 +259,15 @@ constexpr CronFault parse_shorthand(std::string_view text, Cron &cron) noexcept 
     return CronFault::shorthand;
 }
 
-// "30 seconds": 1 to 59 of them.
-constexpr CronFault parse_seconds(std::string_view text, Cron &cron) noexcept {
+// "30 seconds": 1 to 59 of them. Nothing: it is something else.
+constexpr std::optional<CronFault> parse_seconds(std::string_view text, Cron &cron) noexcept {
     constexpr Bounds k_seconds{1, 59};
+    if (text.empty() || !is_digit(text.front()))
+        return std::nullopt;
     const int number = *take_number(text, k_seconds);
     const std::string_view unit = trim(text);
     if (!same_word(unit, "second") && !same_word(unit, "seconds"))
-        return CronFault::fields;
+        return std::nullopt;
     if (number < k_seconds.low || number > k_seconds.high)
         return CronFault::seconds;
     cron.seconds = number;
@@ -242,6 +307,14 @@ constexpr Date date_of(std::int64_t days) noexcept {
             day_of_year - (153 * month + 2) / 5 + 1};
 }
 
+constexpr std::int64_t days_until(std::int64_t year, int month, int day) noexcept {
+    const std::int64_t since = year - (month <= 2 ? 1 : 0); // years that begin in March
+    const std::int64_t cycle = floor_div(since, 400);
+    const std::int64_t of_cycle = since - cycle * 400;
+    const std::int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return cycle * k_cycle_days + of_cycle * 365 + of_cycle / 4 - of_cycle / 100 + of_year - 719'468;
+}
+
 constexpr int weekday_of(std::int64_t days) noexcept {
     const std::int64_t day = days + 4; // 1970 began with a Thursday
     return static_cast<int>(day - 7 * floor_div(day, 7));
@@ -268,6 +341,13 @@ constexpr std::optional<std::int64_t> first_fit(const Cron &cron, std::int64_t f
     auto minute_of_day = static_cast<int>((start - days * k_day_seconds) / k_minute_seconds);
     for (; days * k_day_seconds < limit; days++, minute_of_day = 0) {
         const Date date = date_of(days);
+        const auto year = cron.years.next(date.year);
+        if (!year)
+            return std::nullopt;
+        if (*year != date.year) {
+            days = days_until(*year, 1, 1) - 1;
+            continue;
+        }
         if (!has(cron.months, date.month)) {
             days += days_of(date.year, date.month) - date.day; // its last day, and so on with the first of the next
             continue;
@@ -296,10 +376,8 @@ constexpr CronFault parse_cron(std::string_view text, Cron &cron) noexcept {
         return CronFault::fields;
     if (text.front() == '@')
         return parse_shorthand(text, cron);
-    // NOLINTNEXTLINE(readability-qualified-auto): an iterator
-    const auto past = std::find_if_not(text.begin(), text.end(), [](char c) { return is_digit(c) || is_blank(c); });
-    if (is_digit(text.front()) && past != text.end() && lower(*past) == 's')
-        return parse_seconds(text, cron);
+    if (const auto seconds = parse_seconds(text, cron))
+        return *seconds;
     return parse_fields(text, cron);
 }
 

@@ -21,10 +21,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string_view>
 
 namespace scylla::model {
 
@@ -32,6 +34,7 @@ namespace scylla::model {
 using Amount = std::int64_t;
 
 enum class Policy : std::uint8_t { strict, greedy, backfill };
+inline constexpr std::array<std::string_view, 3> k_policies = {"strict", "greedy", "backfill"};
 
 inline constexpr std::int64_t k_no_time = std::numeric_limits<std::int64_t>::max();
 inline constexpr std::size_t k_none_of = std::numeric_limits<std::size_t>::max();

@@ -24,4 +24,20 @@ namespace scylla {
 // False: the client has gone. A process that never had a client (a background worker) counts as connected.
 inline bool client_is_there() { return MyProcPort == nullptr || pq_check_connection(); }
 
+// Sleeps until the latch is set, the time is over, or the client has gone, where the system tells of that. The caller
+// resets the latch. True: the client has gone.
+inline bool sleep_beside_client(long milliseconds) {
+    if (MyProcPort == nullptr || !WaitEventSetCanReportClosed()) {
+        WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, milliseconds, PG_WAIT_EXTENSION);
+        return false;
+    }
+    // The set with which the server waits for its client; whoever waits for that says each time what for.
+    ModifyWaitEvent(FeBeWaitSet, FeBeWaitSetSocketPos, WL_SOCKET_CLOSED, nullptr);
+    WaitEvent event{};
+    const int count = WaitEventSetWait(FeBeWaitSet, milliseconds, &event, 1, PG_WAIT_EXTENSION);
+    if (count > 0 && (event.events & WL_POSTMASTER_DEATH) != 0)
+        proc_exit(1);
+    return count > 0 && (event.events & WL_SOCKET_CLOSED) != 0;
+}
+
 } // namespace scylla

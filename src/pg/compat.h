@@ -1,14 +1,47 @@
-// Differences between the supported servers, 15 to 18, in the shape of the newest. Included by prelude.h only.
+// Differences between the supported servers, 15 to 19, in the shape of the newest. Included by prelude.h only.
 #pragma once
 
 namespace scylla::compat {
 
-// 18 added the instrumentation argument (commit 0fbceae841c).
+// 18 added the instrumentation argument (commit 0fbceae841c), 19 the options of the scan.
 inline IndexScanDesc index_beginscan(Relation heap, Relation index, Snapshot snapshot, int nkeys) {
-#if PG_VERSION_NUM >= 180000
+#if PG_VERSION_NUM >= 190000
+    return ::index_beginscan(heap, index, snapshot, nullptr, nkeys, 0, SO_NONE);
+#elif PG_VERSION_NUM >= 180000
     return ::index_beginscan(heap, index, snapshot, nullptr, nkeys, 0);
 #else
     return ::index_beginscan(heap, index, snapshot, nkeys, 0);
+#endif
+}
+
+// 19 added the options of the scan.
+inline TableScanDesc table_beginscan(Relation rel, Snapshot snapshot) {
+#if PG_VERSION_NUM >= 190000
+    return ::table_beginscan(rel, snapshot, 0, nullptr, SO_NONE);
+#else
+    return ::table_beginscan(rel, snapshot, 0, nullptr);
+#endif
+}
+
+// 19 gathered what a deletion is told in options.
+inline TM_Result table_tuple_delete(Relation rel, ItemPointer tid, Snapshot snapshot, bool wait,
+                                    TM_FailureData *failure) {
+#if PG_VERSION_NUM >= 190000
+    return ::table_tuple_delete(rel, tid, GetCurrentCommandId(true), 0, snapshot, InvalidSnapshot, wait, failure);
+#else
+    return ::table_tuple_delete(rel, tid, GetCurrentCommandId(true), snapshot, InvalidSnapshot, wait, failure, false);
+#endif
+}
+
+// 19 may note that a page is visible to all, which is for scans of a whole table.
+inline void heap_page_prune_opt(Relation rel, Buffer buffer) {
+#if PG_VERSION_NUM >= 190000
+    Buffer visibility_map = InvalidBuffer;
+    ::heap_page_prune_opt(rel, buffer, &visibility_map, false);
+    if (BufferIsValid(visibility_map))
+        ReleaseBuffer(visibility_map);
+#else
+    ::heap_page_prune_opt(rel, buffer);
 #endif
 }
 
@@ -26,7 +59,9 @@ enum TU_UpdateIndexes { TU_None, TU_All, TU_Summarizing };
 inline TM_Result heap_update(Relation rel, ItemPointer tid, HeapTuple tuple, CommandId cid, bool wait,
                              TM_FailureData *failure, TU_UpdateIndexes *update_indexes) {
     LockTupleMode mode;
-#if PG_VERSION_NUM >= 160000
+#if PG_VERSION_NUM >= 190000
+    return ::heap_update(rel, tid, tuple, cid, 0, InvalidSnapshot, wait, failure, &mode, update_indexes);
+#elif PG_VERSION_NUM >= 160000
     return ::heap_update(rel, tid, tuple, cid, InvalidSnapshot, wait, failure, &mode, update_indexes);
 #else
     const TM_Result result = ::heap_update(rel, tid, tuple, cid, InvalidSnapshot, wait, failure, &mode);
@@ -38,12 +73,28 @@ inline TM_Result heap_update(Relation rel, ItemPointer tid, HeapTuple tuple, Com
 // 16 added only_summarizing (commit 19d8e2308bc).
 inline List *exec_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot, EState *estate,
                                       [[maybe_unused]] bool only_summarizing) {
-#if PG_VERSION_NUM >= 160000
+#if PG_VERSION_NUM >= 190000
+    return ExecInsertIndexTuples(target, estate, only_summarizing ? EIIT_ONLY_SUMMARIZING : 0, slot, NIL, nullptr);
+#elif PG_VERSION_NUM >= 160000
     return ExecInsertIndexTuples(target, slot, estate, false, false, nullptr, NIL, only_summarizing);
 #else
     return ExecInsertIndexTuples(target, slot, estate, false, false, nullptr, NIL);
 #endif
 }
+
+// 19 made the number of a cache a type.
+#if PG_VERSION_NUM >= 190000
+using SyscacheId = SysCacheIdentifier;
+#else
+using SyscacheId = int;
+#endif
+
+// 19 tells a handler more of its signal.
+#if PG_VERSION_NUM >= 190000
+#define SCYLLA_SIGNAL int, const pg_signal_info *
+#else
+#define SCYLLA_SIGNAL int
+#endif
 
 // 16 renamed the file node (commit b0a55e43299).
 inline Oid file_number(Relation rel) {
@@ -141,6 +192,22 @@ inline bool can_become(Oid user, Oid role) {
     return member_can_set_role(user, role);
 #else
     return is_member_of_role(user, role);
+#endif
+}
+
+// 19 gave the builder of JSON a state of its own (commit 0986e95161c), and what is built stays in it.
+#if PG_VERSION_NUM >= 190000
+using JsonbState = JsonbInState;
+#else
+using JsonbState = JsonbParseState *;
+#endif
+
+inline JsonbValue *push_jsonb_value(JsonbState *state, JsonbIteratorToken token, JsonbValue *value) {
+#if PG_VERSION_NUM >= 190000
+    pushJsonbValue(state, token, value);
+    return state->result;
+#else
+    return pushJsonbValue(state, token, value);
 #endif
 }
 

@@ -17,6 +17,29 @@ void not_installed() {
                     errhint("Use CREATE EXTENSION scylla.")));
 }
 
+void schema_renamed(const char *now) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA), errmsg("extension \"scylla\" has no schema \"scylla\""),
+                    now != nullptr ? errdetail("Its schema has been renamed to \"%s\".", now) : 0,
+                    now != nullptr ? errhint("Use ALTER SCHEMA %s RENAME TO scylla.", quote_identifier(now))
+                                   : errhint("Restore the database from a backup."),
+                    identify("extension", "schema")));
+}
+
+void no_such_table(const char *table) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("extension \"scylla\" has no table scylla.%s", table),
+                    errdetail("It has been renamed, moved to another schema, or dropped."),
+                    errhint("Use ALTER TABLE … RENAME or SET SCHEMA to undo that, or restore the database from a "
+                            "backup."),
+                    identify("extension", "table")));
+}
+
+void schema_is_fixed(const char *schema) {
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("schema \"%s\" of extension \"scylla\" cannot be renamed", schema),
+                    errdetail("Functions of the extension find its objects by this name."),
+                    errhint("Rename the schema or the objects that need the name."), identify("extension", "schema")));
+}
+
 void other_version(const char *installed, bool older) {
     ereport(
         ERROR,
@@ -37,14 +60,15 @@ void other_shape(const char *table, const char *problem) {
 }
 
 void bypassed(const char *table) {
-    ereport(
-        ERROR,
-        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-         errmsg("table \"%s\" of extension \"scylla\" cannot have triggers, rules, constraints or row security", table),
-         errdetail("Its rows are written directly, so these would have no effect."),
-         errhint("To follow tasks, use the setting \"events\" of their queue; to restrict access, use "
-                 "grant_queue()."),
-         identify("extension", "bypassed")));
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("table \"%s\" of extension \"scylla\" cannot have triggers, rules, constraints, unique "
+                           "indexes or row security, nor be unlogged",
+                           table),
+                    errdetail("Its rows are written directly, so these would have no effect or make calls fail. A "
+                              "crash would empty an unlogged table."),
+                    errhint("To follow tasks, use the setting \"events\" of their queue; to restrict access, use "
+                            "grant_queue(); to use pg_repack, exclude the extension: -C scylla."),
+                    identify("extension", "bypassed")));
 }
 
 void no_such_task(const text *rn) {

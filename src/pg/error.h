@@ -8,13 +8,19 @@ namespace scylla::error {
 
 // 42704: there is no extension in this database.
 [[noreturn]] void not_installed();
+// 3F000, constraint "schema", table extension: its schema has another name now (null: there is none).
+[[noreturn]] void schema_renamed(const char *now);
+// 42P01, constraint "table", table extension: it has no table of this name.
+[[noreturn]] void no_such_table(const char *table);
+// 0A000, constraint "schema", table extension: its schema cannot be renamed.
+[[noreturn]] void schema_is_fixed(const char *schema);
 // 0A000, constraint "version", table extension: the library does not support the version of the objects in this
 // database.
 [[noreturn]] void other_version(const char *installed, bool older);
 
 // 55000, constraint "shape", table extension: a table of the extension has been changed. problem: a sentence.
 [[noreturn]] void other_shape(const char *table, const char *problem);
-// 0A000, constraint "bypassed": a trigger, rule, constraint or row security on a table that is written directly.
+// 0A000, constraint "bypassed": a trigger, unique index and so on, on a table that is written directly.
 [[noreturn]] void bypassed(const char *table);
 
 // P0002, constraint "exists".
@@ -156,6 +162,7 @@ const char *array_of(int64 size);
 [[noreturn]] void no_workflow_privilege(const text *id, const char *role, const char *privilege);
 // 22023, constraint "definition", table workflow. where: in the document; empty: the document as a whole. count: of
 // all problems.
+[[noreturn]] void too_slow_for_now();
 [[noreturn]] void bad_params(const char *workflow, const char *what);
 [[noreturn]] void subworkflows_too_deep(int most);
 [[noreturn]] void workflow_runs(const text *workflow, int64 runs);
@@ -204,6 +211,7 @@ const char *array_of(int64 size);
 // 2BP01, constraint "inherited", table job_template.
 [[noreturn]] void template_inherited(const text *job_type, const text *version, const text *heir,
                                      const text *heir_version);
+[[noreturn]] void template_used(const text *job_type, const text *version, const text *workflow);
 
 // 42501, constraint "privilege": the role may not do that with the queue.
 [[noreturn]] void no_privilege(const text *queue, const char *role, const char *privilege);
@@ -238,6 +246,9 @@ enum class NoTicker : std::uint8_t { nothing, not_created };
 [[noreturn]] void not_job_owner(const text *job);
 // 42704, constraint "owner", table job: the role that defined it is gone, and select_work runs as that role.
 [[noreturn]] void no_job_role(const text *job, const char *role);
+// 57014, constraint "select_work", table job: the rehearsal of schedule_job has taken longer than
+// scylla.handler_timeout.
+[[noreturn]] void select_work_too_slow(const text *job);
 // 2BP01, constraint "needed", table job.
 [[noreturn]] void job_needed(const text *job, const text *by);
 // 22023, constraint "cycle", table job. path: the names, each needing the next.

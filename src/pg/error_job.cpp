@@ -42,6 +42,14 @@ void job_too_large(const text *job, const char *what, int64 limit) {
                     errhint("Ask for fewer ids at a time, or make the chunks larger."), identify("job", "max_tasks")));
 }
 
+void select_work_too_slow(const text *job) {
+    ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED),
+                    errmsg("select_work of job \"%s\" took longer than scylla.handler_timeout (%s)", str(job),
+                           GetConfigOptionByName("scylla.handler_timeout", nullptr, false)),
+                    errhint("Name the ids in scylla.schedule_job(), or make the function faster."),
+                    identify("job", "select_work")));
+}
+
 void other_select_work(const text *job, const char *function) {
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("function \"%s\", which selects the ids of job \"%s\", is gone or was replaced", function,

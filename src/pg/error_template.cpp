@@ -38,4 +38,13 @@ void template_inherited(const text *job_type, const text *version, const text *h
              errhint("Drop that one first, or make it without this parent."), identify("job_template", "inherited")));
 }
 
+void template_used(const text *job_type, const text *version, const text *workflow) {
+    ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+                    errmsg("job template \"%s\" of version \"%s\" is the last of its job type, and workflow \"%s\" "
+                           "uses it",
+                           str(job_type), str(version), str(workflow)),
+                    errhint("Activate a version of the workflow without it first, or deactivate the workflow."),
+                    identify("job_template", "used")));
+}
+
 } // namespace scylla::error

@@ -60,6 +60,11 @@ void bad_properties(std::string_view where, std::string_view what, int count) {
                     identify("workflow", "definition")));
 }
 
+// Never seen: the engine evaluates them later.
+void too_slow_for_now() {
+    ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE), errmsg("the parameters are evaluated later")));
+}
+
 void bad_params(const char *workflow, const char *what) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("the parameters of workflow \"%s\" cannot be evaluated: %s", workflow, what),

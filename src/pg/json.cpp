@@ -1,33 +1,10 @@
 #include "pg/json.h"
 
+#include "model/duration.h"
 #include "pg/error.h"
 #include "pg/text.h"
 
 namespace scylla::json {
-
-namespace {
-
-// Converts the text by the input function of a type. An error of that function becomes ours.
-Datum read(const char *argument, JsonbValue *value, const char *rule, int64 element, PGFunction input) {
-    const char *written = text_to_cstring(to_text(argument, value, element));
-    MemoryContext context = CurrentMemoryContext;
-    volatile Datum result = 0;
-    PG_TRY();
-    { result = DirectFunctionCall3(input, CStringGetDatum(written), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)); }
-    PG_CATCH();
-    {
-        // Data exceptions become our error, which names the element; others (a cancel) are raised again.
-        if (ERRCODE_TO_CATEGORY(geterrcode()) != ERRCODE_DATA_EXCEPTION)
-            PG_RE_THROW();
-        MemoryContextSwitchTo(context);
-        FlushErrorState();
-        error::bad_argument(argument, show(value), rule, element);
-    }
-    PG_END_TRY();
-    return result;
-}
-
-} // namespace
 
 Jsonb *to_jsonb(JsonbValue *value) { return JsonbValueToJsonb(value); }
 
@@ -66,15 +43,38 @@ float8 to_float(const char *argument, JsonbValue *value, int64 element) {
 }
 
 TimestampTz to_time(const char *argument, JsonbValue *value, int64 element) {
-    return DatumGetTimestampTz(read(argument, value, "It must be a timestamp.", element, timestamptz_in));
+    const text *given = to_text(argument, value, element);
+    if (view(given) == "infinity") // as the server writes it in JSON
+        return DT_NOEND;
+    if (view(given) == "-infinity")
+        return DT_NOBEGIN;
+    return to_moment(argument, value, find_zone("UTC"), element).at;
 }
 
-Timestamp to_local_time(const char *argument, JsonbValue *value) {
-    return DatumGetTimestamp(read(argument, value, "It must be a date, or a date and a time.", 0, timestamp_in));
+Moment to_moment(const char *argument, JsonbValue *value, const pg_tz *zone, int64 element) {
+    const auto moment = read_moment(view(to_text(argument, value, element)), zone);
+    if (!moment)
+        error::bad_argument(argument, show(value), psprintf("It must be %s.", model::k_time_rule.data()), element);
+    return *moment;
 }
 
 Interval *to_interval(const char *argument, JsonbValue *value, int64 element) {
-    return DatumGetIntervalP(read(argument, value, "It must be an interval.", element, interval_in));
+    const text *given = to_text(argument, value, element);
+    Interval *interval = read_interval(view(given));
+    if (interval == nullptr)
+        error::bad_argument(argument, show(value), psprintf("It must be %s.", model::k_duration_rule.data()), element);
+    return interval;
+}
+
+Interval *read_interval(std::string_view given) {
+    const auto read = model::read_duration(given);
+    if (!read || read->months > PG_INT32_MAX || read->days > PG_INT32_MAX)
+        return nullptr;
+    auto *interval = static_cast<Interval *>(palloc(sizeof(Interval)));
+    interval->month = static_cast<int32>(read->months);
+    interval->day = static_cast<int32>(read->days);
+    interval->time = read->micros;
+    return interval;
 }
 
 Jsonb *empty_object() { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"))); }
@@ -108,26 +108,51 @@ JsonbValue of_json(Jsonb *value) {
     return result;
 }
 
-void push_key(JsonbParseState **state, std::string_view key) {
+namespace {
+
+template <typename Use> void for_each_token(JsonbContainer *container, Use use) {
+    JsonbIterator *iterator = JsonbIteratorInit(container);
+    JsonbValue value;
+    for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &value, true); token != WJB_DONE;
+         token = JsonbIteratorNext(&iterator, &value, true))
+        use(token, &value);
+}
+
+} // namespace
+
+void Builder::member(std::string_view key, JsonbValue value) {
     JsonbValue name = of_text(key);
-    pushJsonbValue(state, WJB_KEY, &name);
+    push(WJB_KEY, &name);
+    push(WJB_VALUE, &value);
 }
 
-void push(JsonbParseState **state, std::string_view key, JsonbValue value) {
-    push_key(state, key);
-    pushJsonbValue(state, WJB_VALUE, &value);
+void Builder::members_of(JsonbContainer *object) {
+    for_each_token(object, [this](JsonbIteratorToken token, JsonbValue *value) {
+        if (token == WJB_KEY || token == WJB_VALUE)
+            push(token, value);
+    });
 }
 
-void push_text(JsonbParseState **state, std::string_view key, const text *value) {
-    push(state, key, of_text(view(value)));
+void Builder::elements_of(JsonbContainer *array) {
+    for_each_token(array, [this](JsonbIteratorToken token, JsonbValue *value) {
+        if (token == WJB_ELEM)
+            push(token, value);
+    });
 }
 
-void push_json(JsonbParseState **state, std::string_view key, Jsonb *value) { push(state, key, of_json(value)); }
-
-void push_int64(JsonbParseState **state, JsonbIteratorToken token, int64 value) {
-    JsonbValue number = of_whole(value);
-    pushJsonbValue(state, token, &number);
+void Builder::begin_object(std::string_view key) {
+    JsonbValue name = of_text(key);
+    push(WJB_KEY, &name);
+    begin_object();
 }
+
+void Builder::begin_array(std::string_view key) {
+    JsonbValue name = of_text(key);
+    push(WJB_KEY, &name);
+    begin_array();
+}
+
+Jsonb *Builder::finish() { return JsonbValueToJsonb(push(is_array_ ? WJB_END_ARRAY : WJB_END_OBJECT, nullptr)); }
 
 namespace {
 

@@ -8,6 +8,7 @@ namespace scylla::settings {
 extern bool monitor;                // scylla.monitor
 extern int monitor_interval;        // scylla.monitor_interval, milliseconds
 extern int default_timeout;         // scylla.default_timeout, milliseconds
+extern int check_timeout;           // scylla.check_timeout, seconds; 0: none
 extern int default_max_attempts;    // scylla.default_max_attempts; -1: none
 extern int event_retention;         // scylla.event_retention, seconds
 extern int signal_retention;        // scylla.signal_retention, seconds
@@ -15,10 +16,13 @@ extern int retention;               // scylla.retention, seconds
 extern bool auto_create_queues;     // scylla.auto_create_queues
 extern int max_value_size;          // scylla.max_value_size, kB
 extern int max_result_size;         // scylla.max_result_size, kB
+extern int max_metrics_queues;      // scylla.max_metrics_queues
 extern int max_queues;              // scylla.max_queues; fixed at server start
 extern int max_rate_keys;           // scylla.max_rate_keys; fixed at server start
 extern int max_monitors;            // scylla.max_monitors; fixed at server start
 extern int max_server_workers;      // scylla.max_server_workers
+extern int handler_timeout;         // scylla.handler_timeout, milliseconds
+extern int max_handler_timeout;     // scylla.max_handler_timeout, seconds
 extern int max_workflow_steps;      // scylla.max_workflow_steps
 extern int max_workflow_nesting;    // scylla.max_workflow_nesting
 extern int max_foreach_concurrency; // scylla.max_foreach_concurrency

@@ -47,7 +47,7 @@ Jsonb *failure(Dirty *dirty, const GateRow &gate) {
 // one that has not ended: a duty removes it later (condition_purge.cpp). The same holds for a callback whose last task
 // continues without it: its token stays valid for its retention.
 void leave(Store &store, Dirty *dirty, int64 provider, Gates which) {
-    if (which == Gates::of_waits && is_callback(provider))
+    if (which == Gates::of_waits && store::callbacks::is_there(provider))
         return;
     GateRow gate;
     walk_dependants(dirty, provider, 0, PG_INT64_MAX);

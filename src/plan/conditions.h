@@ -18,6 +18,7 @@
 
 #include "model/bounds.h"
 #include "store/dirty.h"
+#include "store/plan/callbacks.h"
 #include "task/moves.h"
 #include "task/duty.h"
 #include "task/reasons.h"
@@ -39,17 +40,13 @@ void end_condition(store::Store &store, int64 id, const ConditionEnd &end, Times
 
 // ---- callbacks -----------------------------------------------------------------------------------------------------
 
-struct Callback {
-    int64 id;
-    std::optional<TimestampTz> expires;
-};
+using Callback = store::callbacks::Callback;
 
 // Returns the token. 42710 if it is taken; null: a random one is generated.
 text *create_callback(text *token, std::optional<TimestampTz> expires);
 // False if it has ended already. Waits for a transaction that is ending the same callback. P0002 if it is unknown or
 // expired.
 bool end_callback(store::Store &store, const text *token, const ConditionEnd &end, TimestampTz now);
-bool is_callback(int64 id);
 // For a task that will wait for it; P0002 if it is unknown, or has expired without having ended.
 Callback find_callback(store::Store &store, const text *token, TimestampTz now, int64 element);
 
@@ -103,6 +100,7 @@ struct SentSignal {
     text *name;
     Jsonb *params;
     Jsonb *value; // of the gates that it opens
+    TimestampTz sent;
 };
 std::optional<SentSignal> find_sent(int64 seq);
 

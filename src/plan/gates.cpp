@@ -87,7 +87,7 @@ Sight consider_plan(Store &store, Dirty *dirty, const store::Ended &ended, Times
     case Sight::absent:
         break;
     }
-    if (!store::finish_plan(ended.plan, toll, now))
+    if (store::plans::finish(ended.plan, toll, now) == 0)
         return Sight::in_doubt; // another transaction is adding a task, or cancelling it
     shmem::note_plan_finished();
     *changed = true;

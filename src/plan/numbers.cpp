@@ -2,8 +2,8 @@
 
 #include "store/check_rows.h"
 #include "store/condition_rows.h"
+#include "store/plan/callbacks.h"
 #include "store/pool_rows.h"
-#include "store/spi_rows.h"
 
 namespace scylla {
 
@@ -11,8 +11,6 @@ using store::Store;
 using store::TableId;
 
 namespace {
-
-constinit SPIPlanPtr callbacks_statement = nullptr;
 
 struct QueuedTask {
     int64 id;
@@ -61,15 +59,6 @@ std::span<const int64> live_checks(Store &store) {
         ids.add(check_id(scan));
     end(scan);
     return ids.all();
-}
-
-std::span<const int64> open_callbacks() {
-    store::Parameters none;
-    return store::select<int64>(
-        &callbacks_statement,
-        "select id from scylla.task_callback c where (expires is null or expires > pg_catalog.clock_timestamp()) "
-        "and not exists (select from scylla.task_condition_end e where e.id = c.id)",
-        none, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); });
 }
 
 // ---- counting ------------------------------------------------------------------------------------------------------
@@ -150,7 +139,7 @@ std::span<const WaitNumbers> read_wait_numbers(Store &store) {
     Tally tally = begin_tally();
     const std::span<const int64> checks = live_checks(store);
     count_waiters(store, &tally, signal_conditions(store), &WaitNumbers::signals);
-    count_waiters(store, &tally, open_callbacks(), &WaitNumbers::callbacks);
+    count_waiters(store, &tally, store::callbacks::open(), &WaitNumbers::callbacks);
     count_waiters(store, &tally, checks, &WaitNumbers::checks);
     count_once(tally, tally.deferred, &WaitNumbers::deferred);
     count_lines(store, tally);

@@ -59,7 +59,7 @@ void open_plan(store::Store &store, const text *name) {
     if (plan.opened)
         error::plan_open(name);
     const TimestampTz now = GetCurrentTimestamp();
-    store::open_plan(plan.id, now);
+    store::plans::open(plan.id, now);
     note_opened(store, plan.id);
     settle_all_gates(store, now);
 }
@@ -80,7 +80,7 @@ int64 cancel_plan(store::Store &store, const text *name) {
         reset(memory);
     }
     end(memory);
-    store::cancel_plan(plan.id, now);
+    store::plans::cancel(plan.id, now);
     shmem::note_plan_finished();
     settle_gates(store, now);
     return cancelled;
@@ -96,7 +96,7 @@ store::PlanRow require_plan(store::Store &store, const text *name) {
 void set_plan_owner(const text *name, const text *owner) {
     const store::PlanRow plan = hold_own_plan(name);
     rights::require_new_owner(owner, "plan");
-    store::set_plan_owner(plan.id, owner);
+    store::plans::set_owner(plan.id, owner);
 }
 
 bool wait_for_plan(text *name, const Patience &patience) {

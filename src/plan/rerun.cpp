@@ -3,7 +3,7 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "plan/plans.h"
-#include "store/copies.h"
+#include "store/plan/plans.h"
 #include "task/resubmit.h"
 
 namespace scylla {
@@ -96,7 +96,7 @@ text *rerun_plan(Store &store, const Rerun &rerun) {
     if (by_job && !rerun.only_failed)
         return rerun_hook.run_again(store, plan.id, rerun.new_name);
     const auto originals = originals_of(store, plan.id, rerun.only_failed);
-    text *new_name = create_plan(rerun.new_name, store::plan_spec(plan.id), plan.maker);
+    text *new_name = create_plan(rerun.new_name, store::plans::spec_of(plan.id).value_or(nullptr), plan.maker);
     CommandCounterIncrement();
     refresh(store);
     if (by_job)

@@ -189,30 +189,17 @@ store::Bounds bounds_of(const SignalMatch &probe) {
     return {.low = {}, .high = std::string_view{}};
 }
 
-namespace {
-
-void push_text(JsonbParseState **state, JsonbIteratorToken token, std::string_view value) {
-    JsonbValue text{};
-    text.type = jbvString;
-    text.val.string.val = const_cast<char *>(value.data());
-    text.val.string.len = static_cast<int>(value.size());
-    pushJsonbValue(state, token, &text);
-}
-
-} // namespace
-
 Jsonb *shape_of(const SignalMatch &match) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
-    pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
+    json::Builder list = json::build_array();
+    list.begin_array();
     for (const SignalTerm &term : match.equal)
-        push_text(&state, WJB_ELEM, term.param);
-    pushJsonbValue(&state, WJB_END_ARRAY, nullptr);
+        list.element(term.param);
+    list.end_array();
     if (match.op != SignalOp::none) {
-        push_text(&state, WJB_ELEM, match.range.param);
-        push_text(&state, WJB_ELEM, k_ops[static_cast<std::size_t>(match.op)]);
+        list.element(match.range.param);
+        list.element(k_ops[static_cast<std::size_t>(match.op)]);
     }
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr));
+    return list.finish();
 }
 
 std::optional<SignalMatch> probe_of(Jsonb *shape, std::span<const SignalTerm> params) {
@@ -237,15 +224,12 @@ std::optional<SignalMatch> probe_of(Jsonb *shape, std::span<const SignalTerm> pa
 }
 
 Jsonb *equal_part(Jsonb *match) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::Builder object = json::build_object();
     json::for_each_member(&match->root, [&](const char *name, JsonbValue *value) {
-        if (value->type == jbvBinary)
-            return;
-        push_text(&state, WJB_KEY, name);
-        pushJsonbValue(&state, WJB_VALUE, value);
+        if (value->type != jbvBinary)
+            object.member(name, *value);
     });
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    return object.finish();
 }
 
 } // namespace scylla

@@ -8,8 +8,7 @@
 #include "plan/signal_match.h"
 #include "plan/signal_names.h"
 #include "shmem/pending.h"
-#include "store/index_plans.h"
-#include "store/spi.h"
+#include "store/plan/signals.h"
 #include "task/gates.h"
 
 namespace scylla {
@@ -18,103 +17,23 @@ using store::Sight;
 using store::SignalConditionRow;
 using store::Store;
 using store::TableId;
+using store::signals::Candidate;
+using store::signals::Signal;
 
 namespace {
 
-constinit SPIPlanPtr insert_statement = nullptr;
-constinit SPIPlanPtr request_statement = nullptr;
-constinit SPIPlanPtr signal_statement = nullptr;
-constinit SPIPlanPtr newest_statement = nullptr;
-constinit SPIPlanPtr newest_equal_statement = nullptr;
-constinit SPIPlanPtr trigger_statement = nullptr;
-
 constinit StepConditions step_conditions{};
-
-// A signal as it was sent.
-struct Signal {
-    int64 id;
-    text *name;
-    TimestampTz sent;
-    Jsonb *params;
-    Jsonb *payload; // may be null
-};
 
 // ---- the history ---------------------------------------------------------------------------------------------------
 
-// The row of SPI's result: id, sent, params, payload; in the present memory context.
-Signal read_signal(HeapTuple row, TupleDesc type, const text *name) {
-    bool null = false;
-    Signal signal{};
-    signal.id = DatumGetInt64(SPI_getbinval(row, type, 1, &null));
-    signal.name = const_cast<text *>(name);
-    signal.sent = DatumGetTimestampTz(SPI_getbinval(row, type, 2, &null));
-    signal.params = DatumGetJsonbPCopy(SPI_getbinval(row, type, 3, &null));
-    const Datum payload = SPI_getbinval(row, type, 4, &null);
-    signal.payload = null ? nullptr : DatumGetJsonbPCopy(payload);
-    return signal;
-}
-
-SPIPlanPtr prepare_newest(SPIPlanPtr *plan, const char *sql) {
-    if (*plan == nullptr) {
-        std::array<Oid, 3> types{TEXTOID, TIMESTAMPTZOID, JSONBOID};
-        SPIPlanPtr prepared = SPI_prepare(sql, static_cast<int>(types.size()), types.data());
-        if (prepared == nullptr)
-            elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-        SPI_keepplan(prepared);
-        *plan = prepared;
-    }
-    return *plan;
-}
-
-// The signals that may match, the newest first. With parameters to be equal, they are found by the index on parameters.
-// The planner has no other choice: a scan by name would read all signals of that name, and a plan that was made while
-// there were few stays until the table has been analyzed.
-SPIPlanPtr newest_plan(bool with_equal) {
-    if (with_equal)
-        return prepare_newest(&newest_equal_statement,
-                              "with found as materialized (select id, sent, params, payload from scylla.signal_sent "
-                              "where params operator(pg_catalog.@>) $3 "
-                              "and (name operator(pg_catalog.||) '') operator(pg_catalog.=) $1 "
-                              "and sent operator(pg_catalog.>=) $2) "
-                              "select id, sent, params, payload from found order by id desc");
-    return prepare_newest(&newest_statement, "select id, sent, params, payload from scylla.signal_sent "
-                                             "where name operator(pg_catalog.=) $1 and sent operator(pg_catalog.>=) $2 "
-                                             "and $3 is not null order by name desc, id desc");
-}
-
 // The newest committed signal that matches.
 std::optional<Signal> find_newest(const text *name, Jsonb *match, std::optional<TimestampTz> since) {
-    constexpr long k_fetch = 50;
     const SignalMatch wanted = read_signal_match(match);
-    std::array<Datum, 3> values{PointerGetDatum(name), TimestampTzGetDatum(since.value_or(DT_NOBEGIN)),
-                                PointerGetDatum(equal_part(match))};
-    MemoryContext caller = CurrentMemoryContext;
-    std::optional<Signal> newest;
-    store::AsOwner as_owner;
-    as_owner.begin();
-    PushActiveSnapshot(GetLatestSnapshot());
-    const int settings_level = NewGUCNestLevel();
-    store::plan_without("enable_seqscan");
-    Portal cursor = SPI_cursor_open(nullptr, newest_plan(!wanted.equal.empty()), values.data(), nullptr, true);
-    do {
-        SPI_cursor_fetch(cursor, true, k_fetch);
-        for (uint64 i = 0; i < SPI_processed && !newest; i++) {
-            CHECK_FOR_INTERRUPTS();
-            bool null = false;
-            Jsonb *params = DatumGetJsonbP(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 3, &null));
-            if (!matches(wanted, read_signal_params(params)))
-                continue;
-            MemoryContext spi = MemoryContextSwitchTo(caller);
-            newest = read_signal(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, name);
-            MemoryContextSwitchTo(spi);
-        }
-        SPI_freetuptable(SPI_tuptable);
-    } while (!newest && SPI_processed > 0);
-    SPI_cursor_close(cursor);
-    AtEOXact_GUC(true, settings_level);
-    PopActiveSnapshot();
-    as_owner.end();
-    return newest;
+    const auto is_wanted = [&](const Candidate &signal) { return matches(wanted, read_signal_params(signal.params)); };
+    const TimestampTz from = since.value_or(DT_NOBEGIN);
+    const auto newest = wanted.equal.empty() ? store::signals::newest(name, from, is_wanted)
+                                             : store::signals::newest_equal(name, equal_part(match), from, is_wanted);
+    return newest ? store::signals::find_committed(newest->id) : std::nullopt;
 }
 
 // The value of a gate: {"name", "seq", "params", "payload", "sent"}. Steps do not use the payload.
@@ -122,15 +41,14 @@ Jsonb *value_of(const Signal &signal, bool with_payload = true) {
     const Datum sent = TimestampTzGetDatum(signal.sent);
     char *time = static_cast<char *>(palloc(MAXDATELEN + 1));
     JsonEncodeDateTime(time, sent, TIMESTAMPTZOID, nullptr);
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push(&state, "name", json::of_text(view(signal.name)));
-    json::push(&state, "seq", json::of_whole(signal.id));
-    json::push(&state, "sent", json::of_text(time));
-    json::push(&state, "params", json::of_json(signal.params));
+    json::Builder object = json::build_object();
+    object.member("name", view(signal.name));
+    object.member("seq", json::of_whole(signal.id));
+    object.member("sent", time);
+    object.member("params", signal.params);
     if (with_payload)
-        json::push(&state, "payload", json::of_json(signal.payload));
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+        object.member("payload", signal.payload);
+    return object.finish();
 }
 
 // ---- sending -------------------------------------------------------------------------------------------------------
@@ -202,60 +120,19 @@ Sight announce(Store &store, store::Dirty *dirty, const Signal &signal, Timestam
 
 // Records a signal. Nothing if its request_id has been used; *used is then the number of the earlier signal.
 std::optional<Signal> record(const SignalRequest &request, int64 *used) {
-    NameData sender{};
-    namestrcpy(&sender, GetUserNameFromId(GetUserId(), false));
-    std::array<Oid, 5> types{TEXTOID, NAMEOID, TEXTOID, JSONBOID, JSONBOID};
-    std::array<Datum, 5> values{PointerGetDatum(request.name), NameGetDatum(&sender),
-                                PointerGetDatum(request.request_id), PointerGetDatum(request.params),
-                                PointerGetDatum(request.payload)};
-    const char nulls[] = {' ', ' ', request.request_id == nullptr ? 'n' : ' ', ' ',
-                          request.payload == nullptr ? 'n' : ' '};
-    std::optional<Signal> signal;
-    bool null = false;
-    store::AsOwner as_owner;
-    as_owner.begin();
-    store::run(&insert_statement,
-               "insert into scylla.signal_sent (name, sender, request_id, params, payload) values ($1, $2, $3, $4, $5) "
-               "on conflict (name, request_id) where request_id is not null do nothing returning id, sent",
-               types, values, nulls, SPI_OK_INSERT_RETURNING);
-    if (SPI_processed > 0)
-        signal =
-            Signal{.id = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null)),
-                   .name = request.name,
-                   .sent = DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &null)),
-                   .params = request.params,
-                   .payload = request.payload};
-    else {
-        store::run(&request_statement,
-                   "select id from scylla.signal_sent where name operator(pg_catalog.=) $1 "
-                   "and request_id operator(pg_catalog.=) $3",
-                   types, values, nulls, SPI_OK_SELECT);
-        *used = SPI_processed > 0 ? DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null))
-                                  : 0;
-    }
-    as_owner.end();
-    return signal;
-}
-
-std::optional<Signal> find_signal(int64 id) {
-    std::array<Oid, 1> types{INT8OID};
-    std::array<Datum, 1> values{Int64GetDatum(id)};
-    MemoryContext caller = CurrentMemoryContext;
-    std::optional<Signal> signal;
-    store::AsOwner as_owner;
-    as_owner.begin();
-    store::run(&signal_statement,
-               "select id, sent, params, payload, name from scylla.signal_sent where id operator(pg_catalog.=) $1",
-               types, values, nullptr, SPI_OK_SELECT);
-    if (SPI_processed > 0) {
-        bool null = false;
-        MemoryContext spi = MemoryContextSwitchTo(caller);
-        text *name = DatumGetTextPCopy(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 5, &null));
-        signal = read_signal(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, name);
-        MemoryContextSwitchTo(spi);
-    }
-    as_owner.end();
-    return signal;
+    const auto added = store::signals::add({.name = request.name,
+                                            .sender = GetUserNameFromId(GetUserId(), false),
+                                            .request_id = request.request_id,
+                                            .params = request.params,
+                                            .payload = request.payload});
+    if (added)
+        return Signal{.id = added->id,
+                      .name = request.name,
+                      .sent = added->sent,
+                      .params = request.params,
+                      .payload = request.payload};
+    *used = store::signals::find_request(request.name, request.request_id).value_or(0);
+    return std::nullopt;
 }
 
 // ---- waiting -------------------------------------------------------------------------------------------------------
@@ -323,35 +200,12 @@ int64 add_condition(Store &store, store::Dirty *dirty, const WaitFor &wait, cons
 
 // A condition that has already been ended by the sent signal `seq`.
 int64 ended_by_sent(Store &store, const WaitFor &wait, TimestampTz now) {
-    const auto signal = find_signal(wait.seq);
+    const auto signal = store::signals::find(wait.seq);
     if (!signal || !equal(signal->name, wait.name))
         error::no_such_sent_signal(wait.name, wait.seq);
     const int64 id = store::next_task_id();
     end_condition(store, id, {.failed = false, .value = value_of(*signal)}, now);
     return id;
-}
-
-// Triggers see the signal when it is committed: one row for any number of triggers. Whether there is a trigger is read
-// with the latest snapshot, not with that of the transaction.
-void note_for_triggers(const Signal &signal) {
-    std::array<Oid, 2> types{INT8OID, TEXTOID};
-    std::array<Datum, 2> values{Int64GetDatum(signal.id), PointerGetDatum(signal.name)};
-    store::AsOwner as_owner;
-    as_owner.begin();
-    store::prepare(&trigger_statement,
-                   "insert into scylla.signal_unseen select $1 where exists "
-                   "(select from scylla.signal_trigger_input where name operator(pg_catalog.=) $2)",
-                   types);
-    Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-    const int code =
-        SPI_execute_snapshot(trigger_statement, values.data(), nullptr, latest, InvalidSnapshot, false, false, 0);
-    if (code != SPI_OK_INSERT)
-        elog(ERROR, "SPI_execute_snapshot failed: %s", SPI_result_code_string(code));
-    const bool has_triggers = SPI_processed > 0;
-    UnregisterSnapshot(latest);
-    as_owner.end();
-    if (has_triggers)
-        shmem::note_time(shmem::Timer::trigger, signal.sent);
 }
 
 } // namespace
@@ -368,15 +222,16 @@ int64 send_signal(Store &store, const SignalRequest &request, TimestampTz now) {
     (void)announce(store, dirty, *signal, now);
     end(dirty);
     shmem::note_recheck(signal->id);
-    note_for_triggers(*signal);
+    if (store::signals::note_for_triggers(signal->id, signal->name) > 0)
+        shmem::note_time(shmem::Timer::trigger, signal->sent);
     return signal->id;
 }
 
 std::optional<SentSignal> find_sent(int64 seq) {
-    const auto signal = find_signal(seq);
+    const auto signal = store::signals::find(seq);
     if (!signal)
         return std::nullopt;
-    return SentSignal{signal->name, signal->params, value_of(*signal)};
+    return SentSignal{signal->name, signal->params, value_of(*signal), signal->sent};
 }
 
 int64 condition_on(Store &store, store::Dirty *dirty, const WaitFor &wait, TimestampTz now, bool *is_new) {
@@ -433,10 +288,10 @@ void end_by_history(Store &store, int64 id, TimestampTz now) {
         (void)end_by_newest(store, *row, now);
 }
 
-bool has_signal(int64 id) { return find_signal(id).has_value(); }
+bool has_signal(int64 id) { return store::signals::find(id).has_value(); }
 
 Sight announce_again(Store &store, store::Dirty *dirty, int64 id, TimestampTz now, bool *changed) {
-    const auto signal = find_signal(id);
+    const auto signal = store::signals::find(id);
     if (!signal)
         return Sight::present;
     const std::size_t ended = store.ended.count;

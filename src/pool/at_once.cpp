@@ -31,7 +31,7 @@ bool has_line(Store &store, int64 pool) {
 // A pool with a line is closed: a new task must not pass the tasks in line.
 Room open_room(Store &store, std::span<const Newcomer> tasks) {
     Room room = begin_room(GetCurrentTimestamp());
-    add_pools(room, read_pools(pools_of_all(tasks)));
+    add_pools(room, store::pools::by_ids(pools_of_all(tasks)));
     store::Dirty *dirty = store::begin_dirty(store);
     for (std::size_t pool = k_nothing + 1; pool < room.pools.count; pool++) {
         room.pools[pool].closed = room.pools[pool].closed || has_line(store, row_of(room, pool).id);

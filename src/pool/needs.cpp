@@ -166,21 +166,13 @@ const char *show(Amount amount) {
 }
 
 Jsonb *to_jsonb(std::span<const ResourceAmount> amounts) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::Builder object = json::build_object();
     for (const ResourceAmount &each : amounts) {
-        JsonbValue name{};
-        name.type = jbvString;
-        name.val.string.val = const_cast<char *>(each.resource.data());
-        name.val.string.len = static_cast<int>(each.resource.size());
-        pushJsonbValue(&state, WJB_KEY, &name);
-        JsonbValue amount{};
-        amount.type = jbvNumeric;
-        amount.val.numeric = DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(show(each.amount)),
-                                                                 ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
-        pushJsonbValue(&state, WJB_VALUE, &amount);
+        const Datum amount = DirectFunctionCall3(numeric_in, CStringGetDatum(show(each.amount)),
+                                                 ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+        object.member(each.resource, json::of_number(DatumGetNumeric(amount)));
     }
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    return object.finish();
 }
 
 } // namespace scylla

@@ -84,7 +84,7 @@ Pass begin_pass(Store &store, std::span<const int64> pools) {
     Room &room = pass;
     room = begin_room(GetCurrentTimestamp());
     pass.store = &store;
-    know_pools(pass, read_pools(pools));
+    know_pools(pass, store::pools::by_ids(pools));
     pass.shape_index = make_index("scylla needs");
     pass.class_index = make_index("scylla classes");
     return pass;
@@ -108,7 +108,7 @@ void find_new_ways(Pass &pass) {
     for (std::size_t s = pass.shapes.count; s < pass.known_shapes.count; s++)
         find_missing(pass, pass.known_shapes[s].parts, missing);
     if (missing.count > 0)
-        know_pools(pass, read_pools(missing.all()));
+        know_pools(pass, store::pools::by_names(missing.all()));
     for (std::size_t s = pass.shapes.count; s < pass.known_shapes.count; s++) {
         KnownShape &shape = pass.known_shapes[s];
         find_ways(pass, shape);
@@ -292,7 +292,7 @@ void note_heads(const Pass &pass) {
         const model::Head &head = pass.pools[pool].head;
         const PoolRow &row = row_of(pass, pool);
         if (head.passed > 0 && (head.task != row.head || head.passed != row.passed))
-            note_passed(row.id, head.task, head.passed);
+            store::pools::note_passed(row.id, head.task, head.passed);
     }
 }
 
@@ -318,8 +318,8 @@ PassResult run_pass(Store &store, const PassRequest &request) {
     for (const TableId table : {TableId::spec, TableId::waiting, TableId::ready, TableId::gate, TableId::reservation})
         (void)store[table];
     MemoryContext caller = MemoryContextSwitchTo(memory);
-    (void)read_pools(std::span<const int64>{});
-    (void)read_pools(std::span<const std::string_view>{});
+    (void)store::pools::by_ids(std::span<const int64>{});
+    (void)store::pools::by_names(std::span<const std::string_view>{});
     MemoryContextSwitchTo(caller);
     const LOCKTAG tag = passes_lock_tag(store);
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
@@ -432,7 +432,7 @@ Verdict judge(store::Dirty *dirty, const store::GateRow &gate) {
 // The reason that the line gives for the task of a gate.
 Reason describe(Store &store, const store::GateRow &gate) {
     Reason reason{"a pool", std::nullopt, std::nullopt, "The monitor, or scylla.place(), has not placed it yet."};
-    const auto pools = read_pools(std::span<const int64>(&gate.provider, 1));
+    const auto pools = store::pools::by_ids(std::span<const int64>(&gate.provider, 1));
     if (pools.empty() || !may_see(pools[0]))
         return reason;
     reason.waits_for = psprintf("pool %s", text_to_cstring(pools[0].name));
@@ -452,7 +452,7 @@ Reason describe(Store &store, const store::GateRow &gate) {
 }
 
 const char *label(Store &, const store::GateRow &gate) {
-    for (const PoolRow &pool : read_pools(std::span<const int64>(&gate.provider, 1)))
+    for (const PoolRow &pool : store::pools::by_ids(std::span<const int64>(&gate.provider, 1)))
         if (may_see(pool))
             return psprintf("pool %s", text_to_cstring(pool.name));
     return "a pool";

@@ -2,23 +2,15 @@
 // them.
 #pragma once
 
-#include "pg/prelude.h"
+#include "store/pool/permits.h"
 
 namespace scylla {
 
 // Creates the pool with so many permits, or changes their number. Nothing: there is no bound any more, and no pool is
 // created.
 void set_permits(const text *pool, const char *owner, std::optional<int64> count);
-// Removes the pool, unless another transaction is changing or using it. No live task may need it.
-void remove_permits(const text *pool);
-
 // Those of the pools with these names that exist and have a bound.
-struct PermitPool {
-    text *name;
-    const char *owner;
-    ArrayType *users;
-    ArrayType *admins;
-};
+using PermitPool = store::permits::Pool;
 std::span<const PermitPool> find_permit_pools(std::span<const text *const> names);
 // Whether tasks of the role may use the permits.
 bool may_use(const PermitPool &pool, Oid role);

@@ -1,8 +1,9 @@
-// The pools: resources, settings, rights. A control table, accessed by SQL.
+// The pools: resources, settings, rights.
 #pragma once
 
 #include "model/placement.h"
 #include "pool/needs.h"
+#include "store/pool/pools.h"
 #include "store/rows.h"
 #include "task/line.h"
 
@@ -10,7 +11,6 @@ namespace scylla {
 
 enum class PoolPrivilege : std::uint8_t { use, report, admin };
 inline constexpr std::array<const char *, 3> k_pool_privileges = {"use", "report", "admin"};
-inline constexpr std::array<const char *, 3> k_policies = {"strict", "greedy", "backfill"};
 
 inline constexpr int32 k_max_bypass = 100; // by default
 
@@ -22,23 +22,7 @@ struct PoolSettings {
     Interval *metrics_max_age = nullptr; // null: reports are not needed
 };
 
-// A pool as committed, in the present memory context.
-struct PoolRow {
-    int64 id;
-    text *name;
-    model::Policy policy;
-    int32 max_bypass;
-    bool drained;
-    Interval *metrics_max_age;
-    std::optional<TimestampTz> reported_at;
-    Jsonb *capacity;
-    Jsonb *reported; // null: never
-    const char *owner;
-    std::array<ArrayType *, 3> grantees; // by PoolPrivilege
-    int64 head;                          // the task that was overtaken, and how often; see pool_head
-    int64 passed;
-    int32 version; // how often the capacity has been changed
-};
+using PoolRow = store::pools::Pool;
 
 // True: its report is out of date, so no task may be placed.
 bool is_stale(const PoolRow &pool, TimestampTz now);
@@ -46,25 +30,9 @@ bool may(const PoolRow &pool, PoolPrivilege privilege);
 // Any of them.
 bool may_see(const PoolRow &pool);
 
-// A resource of a pool, as in the view scylla.stat_pool.
-struct PoolNumbers {
-    text *pool;
-    text *resource;
-    float8 capacity;
-    float8 reserved;
-    float8 free;
-    int64 waiting;
-    int64 placed;
-    bool open;
-};
 // Those that the current user may watch, by pool and resource.
-std::span<const PoolNumbers> read_pool_numbers();
+std::span<const store::pools::Numbers> read_pool_numbers();
 
-std::optional<PoolRow> find_pool(const text *name);
-// At a price that does not grow with the pools that are not asked for.
-std::span<const PoolRow> read_pools(std::span<const int64> ids); // by id
-std::span<const PoolRow> read_pools(std::span<const std::string_view> names);
-std::span<const PoolRow> read_pools(); // all
 // 42704, 42501.
 PoolRow require_pool(const text *name); // without looking at rights
 PoolRow require_pool(const text *name, PoolPrivilege privilege);
@@ -83,7 +51,5 @@ void require_found_pools(store::Store &store);
 
 // The ids of the pools that needs name, checked against what the pools have. 22023, 42704, 42501.
 std::span<const int64> find_pools(store::Store &store, Jsonb *needs, const NeedsFrom &from);
-// Without waiting: if another transaction is changing the row, the number stays.
-void note_passed(int64 pool, int64 head, int64 passed);
 
 } // namespace scylla

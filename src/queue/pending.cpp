@@ -8,6 +8,7 @@
 #include "shmem/pending.h"
 #include "store/locks.h"
 #include "store/queue_changes.h"
+#include "store/queue_list.h"
 #include "task/events.h"
 #include "task/duty.h"
 #include "task/open.h"
@@ -196,22 +197,18 @@ bool is_told(const store::QueueRow &queue) {
     return !TransactionIdIsNormal(queue.version) || compat::has_ended(queue.version);
 }
 
-// The queues with pending settings, sorted.
+// The queues with pending settings, in the order of their ids.
 std::span<store::QueueRow> pending_queues(Store &store) {
-    std::size_t count = 0;
-    store::Scan counted = scan_queues(store);
-    while (next(counted))
-        count += store::is_pending(counted) ? 1 : 0;
-    end(counted);
-    const auto rows = allocate<store::QueueRow>(count);
+    static constinit store::QueueList<int32> known{};
+    const auto ids = list_queues(store, known, [](const store::Scan &scan) {
+        return store::is_pending(scan) ? std::optional(queue_row(scan).id) : std::nullopt;
+    });
+    const auto rows = allocate<store::QueueRow>(ids.size());
     std::size_t found = 0;
-    store::Scan scan = scan_queues(store);
-    while (found < count && next(scan))
-        if (store::is_pending(scan))
-            rows[found++] = queue_row(scan);
-    end(scan);
-    std::sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(found),
-              [](const store::QueueRow &a, const store::QueueRow &b) { return a.id < b.id; });
+    for (const int32 id : ids)
+        if (const auto row = store::read_queue(store, id);
+            row && !row->pending.empty()) // a change may be visible that is not told yet
+            rows[found++] = *row;
     return rows.first(found);
 }
 

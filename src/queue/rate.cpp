@@ -6,6 +6,7 @@
 #include "shmem/rates.h"
 #include "shmem/waiters.h"
 #include "store/bucket_rows.h"
+#include "store/queue/buckets.h"
 #include "task/rules.h"
 #include "pg/json.h"
 #include "queue/limits.h"
@@ -232,7 +233,7 @@ void end_tokens(Tokens &tokens) {
             changed = true;
         }
     if (changed)
-        store::remove_full_buckets(tokens.queue, tokens.now);
+        store::buckets::remove_full(tokens.queue, tokens.now);
     hash_destroy(tokens.of_key);
     tokens.of_key = nullptr;
 }

@@ -2,11 +2,13 @@
 
 #include "pg/clock.h"
 #include "pg/memory.h"
+#include "pg/settings.h"
 #include "pg/text.h"
 #include "queue/limits.h"
 #include "queue/rate.h"
 #include "queue/ready_scan.h"
 #include "shmem/waiters.h"
+#include "shmem/workers.h"
 
 namespace scylla {
 
@@ -102,7 +104,60 @@ void explain_order(Store &store, const ReadyTask &task, TimestampTz now, const R
                         task.queue.is_shared ? " They have the same key; keys take turns." : "")});
 }
 
+const char *describe_call(shmem::WorkerState &state) {
+    if (state.queue != 0)
+        return psprintf("task \"%s\" of queue \"%s\"", state.name.data(), state.of.data());
+    return psprintf("schedule \"%s\" of job \"%s\"", state.name.data(), state.of.data());
+}
+
+// The calls of roles whose rights the user has, in this database; the others are counted.
+const char *describe_calls() {
+    std::array<shmem::WorkerState, std::size_t{shmem::k_max_workers}> states;
+    StringInfoData text;
+    initStringInfo(&text);
+    int others = 0;
+    const bool sees_all = has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+    for (shmem::WorkerState &state : std::span(states).first(shmem::look_at_workers(states))) {
+        if (!state.calls || state.lost)
+            continue;
+        if (state.database != MyDatabaseId || !(sees_all || has_privs_of_role(GetUserId(), state.role)))
+            others++;
+        else
+            appendStringInfo(&text, " %s since %s,", describe_call(state), timestamptz_to_str(state.since));
+    }
+    if (text.len == 0)
+        return psprintf("%d of other roles or databases", others);
+    text.data[text.len - 1] = '\0';
+    return others == 0 ? text.data + 1 : psprintf("%s, and %d of other roles or databases", text.data + 1, others);
+}
+
+void explain_server_worker(const ReadyTask &task, const ReasonSink &sink) {
+    const auto busy_since = shmem::all_busy_since(settings::max_server_workers);
+    if (settings::max_server_workers == 0)
+        put(sink, {"a worker", task.ready.updated, std::nullopt,
+                   psprintf("scylla.max_server_workers is 0, so only CALL scylla.work('%s') calls the handler.",
+                            name_of(task.queue))});
+    else if (busy_since)
+        put(sink, {"a server worker", Max(*busy_since, task.ready.updated), std::nullopt,
+                   psprintf("All server workers are busy since %s (scylla.max_server_workers is %d): %s. "
+                            "scylla.stat_server_worker shows them.",
+                            timestamptz_to_str(*busy_since), settings::max_server_workers, describe_calls())});
+    else
+        put(sink, {"a server worker", task.ready.updated, std::nullopt,
+                   psprintf("Nothing holds it back. A server worker calls the handler of queue \"%s\" soon.",
+                            name_of(task.queue))});
+}
+
+bool lacks_server_worker(const store::QueueRow &queue) {
+    return queue.handler != nullptr && shmem::shared != nullptr &&
+           (settings::max_server_workers == 0 || shmem::all_busy_since(settings::max_server_workers));
+}
+
 void explain_worker(const ReadyTask &task, const ReasonSink &sink) {
+    if (task.queue.handler != nullptr && shmem::shared != nullptr) {
+        explain_server_worker(task, sink);
+        return;
+    }
     const int64 waiting = shmem::shared != nullptr ? shmem::ahead(task.queue.id) : 0;
     put(sink,
         {"a worker", task.ready.updated, std::nullopt,
@@ -129,7 +184,7 @@ void explain_ready(Store &store, const ReadyTask &task, TimestampTz now, const R
     explain_rate(task, now, counting);
     explain_rate_of_key(task, now, counting);
     explain_order(store, task, now, counting);
-    if (counted.count == 0)
+    if (counted.count == 0 || (!task.queue.paused && lacks_server_worker(task.queue)))
         explain_worker(task, sink);
 }
 

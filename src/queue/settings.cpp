@@ -8,12 +8,13 @@
 #include "queue/pending.h"
 #include "queue/rate.h"
 #include "shmem/pending.h"
-#include "store/dropped.h"
+#include "store/queue/dropped.h"
 #include "store/queue_changes.h"
 #include "task/events.h"
 #include "task/retry.h"
 #include "task/rights.h"
 #include "task/rules.h"
+#include "task/run_limit.h"
 
 namespace scylla {
 
@@ -112,6 +113,17 @@ QueueRow require_queue(Store &store, const text *name) {
     return rights::require_queue(store, name, model::Privilege::admin);
 }
 
+// The maximum may have been lowered since, which concerns no change of other settings.
+void require_short_calls(const QueueSettings &before, const QueueSettings &after) {
+    const auto timeout = args::timeout("run_timeout", after.run_timeout);
+    if (after.handler == nullptr || !timeout || *timeout <= longest_call() ||
+        (before.handler != nullptr && timeout == args::timeout("run_timeout", before.run_timeout)))
+        return;
+    error::bad_argument("run_timeout", error::print(IntervalPGetDatum(after.run_timeout), INTERVALOID),
+                        psprintf("In a queue with a handler it must not be more than scylla.max_handler_timeout (%s).",
+                                 GetConfigOptionByName("scylla.max_handler_timeout", nullptr, false)));
+}
+
 // Other processes learn of a change a moment after its commit.
 constexpr int64 k_heard_of = 10'000; // microseconds
 
@@ -124,6 +136,7 @@ template <typename Change> void change_settings(Store &store, const text *name, 
         change(after);
         if (after.handler != nullptr && (before.handler == nullptr || !equal(after.handler, before.handler)))
             require_handler_rights(queue.name, queue.owner);
+        require_short_calls(before, after);
         const SettingSet pending = pending_after(queue, before, after);
         if (update_settings(store, queue, after, pending) != store::Taken::ok)
             continue; // another transaction has changed it
@@ -182,6 +195,7 @@ void create_queue(Store &store, const text *name, const QueueSettings &settings)
     check(settings);
     if (settings.handler != nullptr)
         require_handler_rights(name, GetUserNameFromId(GetUserId(), false));
+    require_short_calls({}, settings);
     // Transactions that create a queue of that name wait for this one if it has created one, so it must not wait for
     // them.
     const auto known = find_queue(store, name);
@@ -214,7 +228,7 @@ void drop_queue(Store &store, const text *name, bool force) {
         if (has_tasks(store, queue.id)) {
             if (!force)
                 error::queue_not_empty(name);
-            store::insert_dropped(queue);
+            store::dropped::add(queue.id, queue.name);
             shmem::note_time(shmem::Timer::dropped, GetCurrentTimestamp());
         }
         begin_rates(queue.id, nullptr, nullptr);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64 k_poll = 250'000; // microseconds, where there is no shared memory
 
-// Sleeps until the backend is signalled or the time has come (of steady_now()).
+// Sleeps until the backend is signalled, the time has come (of steady_now()) or the client has gone.
 void sleep_until(int64 end) {
     for (;;) {
         if (shmem::shared != nullptr && shmem::signalled())
@@ -26,11 +26,10 @@ void sleep_until(int64 end) {
             return;
         const int64 left = shmem::shared != nullptr ? end - now : Min(end - now, k_poll);
         constexpr int64 k_longest = 60 * USECS_PER_SEC * 60; // what fits into a long everywhere
-        WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-                  static_cast<long>((Min(left, k_longest) + 999) / 1000), PG_WAIT_EXTENSION);
+        const bool is_gone = sleep_beside_client(static_cast<long>((Min(left, k_longest) + 999) / 1000));
         ResetLatch(MyLatch);
         CHECK_FOR_INTERRUPTS();
-        if (shmem::shared == nullptr)
+        if (is_gone || shmem::shared == nullptr)
             return;
     }
 }

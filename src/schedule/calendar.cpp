@@ -3,6 +3,7 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "pg/text.h"
+#include "pg/zone.h"
 
 namespace scylla::schedule {
 
@@ -12,33 +13,6 @@ constexpr int64 k_epoch = static_cast<int64>(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_J
 
 int64 to_unix(TimestampTz time) { return model::cron_detail::floor_div(time, USECS_PER_SEC) + k_epoch; }
 TimestampTz to_timestamp(int64 unix_time) { return (unix_time - k_epoch) * USECS_PER_SEC; }
-
-const char *rule_for(model::CronFault fault) {
-    using enum model::CronFault;
-    switch (fault) {
-    case minute:
-        return "The field for the minute must be a list of numbers and ranges between 0 and 59.";
-    case hour:
-        return "The field for the hour must be a list of numbers and ranges between 0 and 23.";
-    case day:
-        return "The field for the day of the month must be a list of numbers and ranges between 1 and 31, or \"$\".";
-    case month:
-        return "The field for the month must be a list of numbers and ranges between 1 and 12, or of names like "
-               "\"jan\".";
-    case weekday:
-        return "The field for the day of the week must be a list of numbers and ranges between 0 and 7, or of names "
-               "like \"mon\".";
-    case shorthand:
-        return "The names are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly.";
-    case seconds:
-        return "It must be between 1 and 59 seconds.";
-    case none:
-    case fields:
-        break;
-    }
-    return "It must have five fields (minute, hour, day of the month, month, day of the week), or be a name like "
-           "@daily or \"30 seconds\".";
-}
 
 // In seconds since 1970, as in model/cron.h.
 std::optional<int64> next_unix_time(const Calendar &calendar, int64 after) {
@@ -63,15 +37,14 @@ model::Cron read_cron(const text *cron) {
     model::Cron read;
     const auto fault = cron == nullptr ? model::CronFault::fields : model::parse_cron(view(cron), read);
     if (fault != model::CronFault::none)
-        error::bad_argument("cron", error::quote(cron), rule_for(fault));
+        error::bad_argument("cron", error::quote(cron), model::rule_of(fault));
     return read;
 }
 
 const pg_tz *read_timezone(const text *timezone) {
-    const pg_tz *zone =
-        timezone == nullptr || view(timezone).size() > TZ_STRLEN_MAX ? nullptr : pg_tzset(text_to_cstring(timezone));
-    if (zone == nullptr || !pg_tz_acceptable(const_cast<pg_tz *>(zone)))
-        error::bad_argument("timezone", error::quote(timezone), "It must be the name of a time zone.");
+    const pg_tz *zone = timezone == nullptr ? nullptr : find_zone(view(timezone));
+    if (zone == nullptr)
+        error::bad_argument("timezone", error::quote(timezone), psprintf("It must be %s.", model::k_zone_rule.data()));
     return zone;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 // Raises the error that a submit would raise, unless it depends on the moment: a full queue, the name or the key of the
 // first task, a lock, a live run of the job. Two tasks of a plan with one name are an error.
-void rehearse(const store::ScheduleRow &schedule) {
+void rehearse(const store::schedules::Schedule &schedule) {
     const TimestampTz planned = schedule.state.next_run.value_or(schedule.state.handled);
     const int settings_level = limit_waiting(Patience::short_);
     ErrorData *error = attempt([&] { submit_planned(schedule, planned); }, Keep::no);
@@ -26,14 +26,16 @@ void rehearse(const store::ScheduleRow &schedule) {
 
 } // namespace
 
-std::optional<TimestampTz> put(const store::ScheduleSettings &settings, Oid caller) {
-    const bool is_first = !store::has_schedules();
-    store::ScheduleRow schedule =
-        store::put_schedule(settings, GetUserNameFromId(caller, false), GetCurrentTimestamp());
+std::optional<TimestampTz> put(const store::schedules::Settings &settings, Oid caller) {
+    const bool is_first = !store::schedules::has_any();
+    store::schedules::Schedule schedule = store::schedules::put({.settings = settings,
+                                                                 .owner = GetUserNameFromId(caller, false),
+                                                                 .home = store::schedule_home(),
+                                                                 .now = GetCurrentTimestamp()});
     if (!may_act_for(caller, schedule.owner))
         error::not_schedule_owner(settings.name);
     schedule.state.next_run = next_run(schedule);
-    store::write_schedule(schedule);
+    store::schedules::write(schedule.settings.name, schedule.state);
     rehearse(schedule);
     keep_job(is_first ? Warn::yes : Warn::no);
     note_next(schedule.state);
@@ -52,42 +54,43 @@ void keep_job_of_made(Warn warn) {
 
 } // namespace
 
-void put_made(const store::ScheduleSettings &settings, const char *owner) {
-    const bool is_first = !store::has_schedules();
-    store::ScheduleRow schedule = store::put_schedule(settings, owner, GetCurrentTimestamp());
+void put_made(const store::schedules::Settings &settings, const char *owner) {
+    const bool is_first = !store::schedules::has_any();
+    store::schedules::Schedule schedule = store::schedules::put(
+        {.settings = settings, .owner = owner, .home = store::schedule_home(), .now = GetCurrentTimestamp()});
     if (strcmp(schedule.owner, owner) != 0)
         error::not_schedule_owner(settings.name);
     schedule.state.next_run = next_run(schedule);
-    store::write_schedule(schedule);
+    store::schedules::write(schedule.settings.name, schedule.state);
     keep_job_of_made(is_first ? Warn::yes : Warn::no);
     note_next(schedule.state);
 }
 
 void remove_made(const text *name) {
-    store::remove_schedule(name);
+    store::schedules::remove(name);
     keep_job_of_made(Warn::no);
 }
 
 void remove(const text *name, Oid caller) {
-    const auto schedule = name == nullptr ? std::nullopt : store::hold_schedule(name);
+    const auto schedule = name == nullptr ? std::nullopt : store::schedules::hold(name);
     if (!schedule || !may_act_for(caller, schedule->owner))
         error::no_such_schedule(name);
     if (find_maker(schedule->settings) != nullptr)
         error::schedule_of_workflow(name);
-    store::remove_schedule(name);
+    store::schedules::remove(name);
     keep_job(Warn::no);
 }
 
 int64 arm(Oid caller) {
     int64 armed = 0;
-    for (const store::AsleepSchedule &schedule : store::asleep_schedules())
+    for (const store::schedules::Asleep &schedule : store::schedules::asleep(store::schedule_home()))
         if (may_act_for(caller, schedule.owner)) {
-            store::arm_schedule(schedule.name);
+            store::schedules::arm(schedule.name, store::schedule_home());
             armed++;
         }
     if (armed > 0)
         shmem::note_time(shmem::Timer::schedule, GetCurrentTimestamp());
-    if (store::has_schedules())
+    if (store::schedules::has_any())
         keep_job(Warn::yes);
     return armed;
 }

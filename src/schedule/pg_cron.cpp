@@ -29,11 +29,7 @@ const char *ask(const char *sql, std::span<const char *const> parameters) {
 }
 
 // The cron expression of the job: the shortest interval of schedules in seconds, otherwise every minute.
-const char *wanted_beat() {
-    return ask("select coalesce(min(substring(cron from '[0-9]+')::int) filter "
-               "(where cron ~* '^[[:space:]]*[0-9]+[[:space:]]*second') || ' seconds', $1) from scylla.schedule",
-               std::array{k_every_minute});
-}
+const char *wanted_beat() { return store::schedules::shortest_beat(k_every_minute); }
 
 void require_seconds() {
     const char *too_old = ask("select substring(default_version from '^[0-9]+[.][0-9]+') from pg_available_extensions "
@@ -73,7 +69,7 @@ void keep_job_as_owner(Warn warn) {
     const char *cron_database = GetConfigOption("cron.database_name", true, false);
     const bool created = OidIsValid(get_extension_oid("pg_cron", true));
     const bool is_here = cron_database != nullptr && strcmp(cron_database, get_database_name(MyDatabaseId)) == 0;
-    if (!store::has_schedules()) {
+    if (!store::schedules::has_any()) {
         if (is_here && created)
             remove_job();
         return;
@@ -97,32 +93,16 @@ void keep_job_as_owner(Warn warn) {
 
 } // namespace
 
-namespace {
-
-// Runs as the owner of the tables, with no objects of others in the search path.
-template <typename Work> void run_as_owner(Work work) {
-    const int settings_level = NewGUCNestLevel();
-    (void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-                            false);
-    store::AsOwner as_owner;
-    as_owner.begin();
-    work();
-    as_owner.end();
-    AtEOXact_GUC(true, settings_level);
-}
-
-} // namespace
-
 void keep_job(Warn warn) {
     if (settings::schedules != static_cast<int>(settings::Schedules::manual))
-        run_as_owner([warn] { keep_job_as_owner(warn); });
+        store::act_as_owner([warn] { keep_job_as_owner(warn); });
 }
 
 void drop_job() {
     // cron.job exists only in the database of pg_cron.
     const Oid pg_cron = get_extension_oid("pg_cron", true);
     if (OidIsValid(pg_cron) && OidIsValid(get_relname_relid("job", get_namespace_oid("cron", true))))
-        run_as_owner(remove_job);
+        store::act_as_owner(remove_job);
 }
 
 } // namespace scylla::schedule

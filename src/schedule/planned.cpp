@@ -2,6 +2,7 @@
 
 #include "model/bounds.h"
 #include "pg/hash.h"
+#include "pg/json.h"
 #include "pg/memory.h"
 #include "pg/text.h"
 
@@ -20,7 +21,7 @@ const char *show(TimestampTz planned) {
 }
 
 // A delay that looks random, but depends only on the name of the task.
-std::optional<TimestampTz> delayed_until(const store::ScheduleSettings &schedule, TimestampTz planned,
+std::optional<TimestampTz> delayed_until(const store::schedules::Settings &schedule, TimestampTz planned,
                                          const text *name) {
     const Interval &jitter = *schedule.jitter;
     const int64 most = model::interval_length(jitter.month, jitter.day, jitter.time, 0, model::k_day).value_or(0);
@@ -30,57 +31,6 @@ std::optional<TimestampTz> delayed_until(const store::ScheduleSettings &schedule
     const uint64 hash = hash_of(name) & PG_UINT32_MAX;
     return planned + static_cast<int64>(static_cast<double>(most) * (static_cast<double>(hash) / k_hashes));
 }
-
-// ---- writing JSON --------------------------------------------------------------------------------------------------
-
-JsonbValue to_value(std::string_view string) {
-    JsonbValue value{};
-    value.type = jbvString;
-    value.val.string.val = const_cast<char *>(string.data());
-    value.val.string.len = static_cast<int>(string.size());
-    return value;
-}
-
-// If a key is put twice, the last value counts.
-class Writer {
-public:
-    void begin_object() { pushJsonbValue(&state_, WJB_BEGIN_OBJECT, nullptr); }
-    JsonbValue *end_object() { return pushJsonbValue(&state_, WJB_END_OBJECT, nullptr); }
-    void begin_array() { pushJsonbValue(&state_, WJB_BEGIN_ARRAY, nullptr); }
-    JsonbValue *end_array() { return pushJsonbValue(&state_, WJB_END_ARRAY, nullptr); }
-    void key(std::string_view key) {
-        JsonbValue value = to_value(key);
-        pushJsonbValue(&state_, WJB_KEY, &value);
-    }
-    void put(std::string_view name, std::string_view string) {
-        key(name);
-        JsonbValue value = to_value(string);
-        pushJsonbValue(&state_, WJB_VALUE, &value);
-    }
-    void put_element(std::string_view string) {
-        JsonbValue value = to_value(string);
-        pushJsonbValue(&state_, WJB_ELEM, &value);
-    }
-    void put_elements(JsonbContainer *array) {
-        JsonbIterator *iterator = JsonbIteratorInit(array);
-        JsonbValue value;
-        for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &value, true); token != WJB_DONE;
-             token = JsonbIteratorNext(&iterator, &value, true))
-            if (token == WJB_ELEM)
-                pushJsonbValue(&state_, token, &value);
-    }
-    void put_members(JsonbContainer *object) {
-        JsonbIterator *iterator = JsonbIteratorInit(object);
-        JsonbValue value;
-        for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &value, true); token != WJB_DONE;
-             token = JsonbIteratorNext(&iterator, &value, true))
-            if (token == WJB_KEY || token == WJB_VALUE)
-                pushJsonbValue(&state_, token, &value);
-    }
-
-private:
-    JsonbParseState *state_ = nullptr;
-};
 
 // A member of an object; nothing if there is none.
 std::optional<JsonbValue> find(JsonbContainer *object, std::string_view key) {
@@ -97,30 +47,28 @@ std::string_view string_of(const JsonbValue &value) {
 // ---- tasks ---------------------------------------------------------------------------------------------------------
 
 // Adds `wait_for` to what a task waits for.
-void put_waits(Writer &writer, JsonbContainer *task, Jsonb *wait_for) {
-    writer.key("wait_for");
-    writer.begin_array();
+void put_waits(json::Builder &writer, JsonbContainer *task, Jsonb *wait_for) {
+    writer.begin_array("wait_for");
     if (const auto own = find(task, "wait_for"); own && own->type == jbvBinary)
-        writer.put_elements(own->val.binary.data);
-    writer.put_elements(&wait_for->root);
-    (void)writer.end_array();
+        writer.elements_of(own->val.binary.data);
+    writer.elements_of(&wait_for->root);
+    writer.end_array();
 }
 
-void put_common(Writer &writer, JsonbContainer *task, const Common &common) {
-    writer.put_members(task);
+void put_common(json::Builder &writer, JsonbContainer *task, const Common &common) {
+    writer.members_of(task);
     if (common.not_before != nullptr)
-        writer.put("not_before", common.not_before);
+        writer.member("not_before", common.not_before);
     if (common.wait_for != nullptr)
         put_waits(writer, task, common.wait_for);
     const auto spec = find(task, "spec");
     if (common.planned_key == nullptr || !spec || spec->type != jbvBinary ||
         !JsonContainerIsObject(spec->val.binary.data))
         return;
-    writer.key("spec");
-    writer.begin_object();
-    writer.put_members(spec->val.binary.data);
-    writer.put(view(common.planned_key), common.planned);
-    (void)writer.end_object();
+    writer.begin_object("spec");
+    writer.members_of(spec->val.binary.data);
+    writer.member(view(common.planned_key), common.planned);
+    writer.end_object();
 }
 
 // The names of a plan's tasks within the plan: "rn" if given, otherwise their numbers.
@@ -139,17 +87,16 @@ std::string_view join(const text *plan, std::string_view name) {
 }
 
 // Names of the plan's tasks mean these tasks; any other name is a task outside the plan.
-void put_dependencies(Writer &writer, const JsonbValue &depends_on, const text *plan,
+void put_dependencies(json::Builder &writer, const JsonbValue &depends_on, const text *plan,
                       std::span<const std::string_view> sorted) {
-    writer.key("depends_on");
-    writer.begin_array();
+    writer.begin_array("depends_on");
     const uint32 count = JsonContainerSize(depends_on.val.binary.data);
     for (uint32 i = 0; i < count; i++) {
         const JsonbValue *name = getIthJsonbValueFromContainer(depends_on.val.binary.data, i);
         const std::string_view given = name->type == jbvString ? string_of(*name) : std::string_view();
-        writer.put_element(std::binary_search(sorted.begin(), sorted.end(), given) ? join(plan, given) : given);
+        writer.element(std::binary_search(sorted.begin(), sorted.end(), given) ? join(plan, given) : given);
     }
-    (void)writer.end_array();
+    writer.end_array();
 }
 
 // Whether a task depends on another task of the plan.
@@ -164,7 +111,7 @@ bool depends_within(const std::optional<JsonbValue> &depends_on, std::span<const
     return false;
 }
 
-JsonbValue *write_plan(Writer &writer, Jsonb *plan, const Common &common) {
+void write_plan(json::Builder &writer, Jsonb *plan, const Common &common) {
     const auto tasks = allocate<JsonbValue>(JB_ROOT_COUNT(plan));
     for (std::size_t i = 0; i < tasks.size(); i++) {
         tasks[i] = *getIthJsonbValueFromContainer(&plan->root, static_cast<uint32>(i));
@@ -183,85 +130,81 @@ JsonbValue *write_plan(Writer &writer, Jsonb *plan, const Common &common) {
             own.wait_for = nullptr;
         writer.begin_object();
         put_common(writer, task, own);
-        writer.put("plan", view(common.name));
-        writer.put("rn", join(common.name, names[i]));
+        writer.member("plan", view(common.name));
+        writer.member("rn", join(common.name, names[i]));
         if (depends_on && depends_on->type == jbvBinary)
             put_dependencies(writer, *depends_on, common.name, sorted);
-        (void)writer.end_object();
+        writer.end_object();
     }
-    return writer.end_array();
 }
 
 // When the tasks may start, in the format of JSON; null: at once.
-const char *show_delay(const store::ScheduleSettings &schedule, TimestampTz planned, const text *name) {
+const char *show_delay(const store::schedules::Settings &schedule, TimestampTz planned, const text *name) {
     const auto until = delayed_until(schedule, planned, name);
     return until ? JsonEncodeDateTime(nullptr, TimestampTzGetDatum(*until), TIMESTAMPTZOID, nullptr) : nullptr;
 }
 
 // Puts the members of an object that is a member of another object, if it exists.
-void put_members_of(Writer &writer, JsonbContainer *object, std::string_view key) {
+void put_members_of(json::Builder &writer, JsonbContainer *object, std::string_view key) {
     if (const auto member = find(object, key); member && member->type == jbvBinary)
-        writer.put_members(member->val.binary.data);
+        writer.members_of(member->val.binary.data);
 }
 
 } // namespace
 
-bool is_job(const store::ScheduleSettings &schedule) {
+bool is_job(const store::schedules::Settings &schedule) {
     JsonbContainer *task = &schedule.task->root;
     return JB_ROOT_IS_OBJECT(schedule.task) && find(task, "job") && !find(task, "queue");
 }
 
-text *planned_name(const store::ScheduleSettings &schedule, TimestampTz planned) {
+text *planned_name(const store::schedules::Settings &schedule, TimestampTz planned) {
     return cstring_to_text(psprintf("%s/%s", text_to_cstring(schedule.name), show(planned)));
 }
 
 Jsonb *named_tasks(Jsonb *task, const Common &common) {
-    Writer writer;
-    writer.begin_array();
-    if (JB_ROOT_IS_ARRAY(task))
-        return JsonbValueToJsonb(write_plan(writer, task, common));
+    json::Builder writer = json::build_array();
+    if (JB_ROOT_IS_ARRAY(task)) {
+        write_plan(writer, task, common);
+        return writer.finish();
+    }
     writer.begin_object();
     put_common(writer, &task->root, common);
-    writer.put("rn", view(common.name));
-    (void)writer.end_object();
-    return JsonbValueToJsonb(writer.end_array());
+    writer.member("rn", view(common.name));
+    writer.end_object();
+    return writer.finish();
 }
 
-Jsonb *planned_tasks(const store::ScheduleSettings &schedule, TimestampTz planned) {
+Jsonb *planned_tasks(const store::schedules::Settings &schedule, TimestampTz planned) {
     const text *name = planned_name(schedule, planned);
     const Common common{name, show(planned), show_delay(schedule, planned, name), schedule.planned_key, nullptr};
     return named_tasks(schedule.task, common);
 }
 
-Jsonb *planned_request(const store::ScheduleSettings &schedule, TimestampTz planned) {
+Jsonb *planned_request(const store::schedules::Settings &schedule, TimestampTz planned) {
     JsonbContainer *request = &schedule.task->root;
     const text *name = planned_name(schedule, planned);
     const char *not_before = show_delay(schedule, planned, name);
-    Writer writer;
-    writer.begin_object();
-    writer.put_members(request);
-    writer.key("args");
-    writer.begin_object();
+    json::Builder writer = json::build_object();
+    writer.members_of(request);
+    writer.begin_object("args");
     put_members_of(writer, request, "args");
     if (schedule.planned_key != nullptr)
-        writer.put(view(schedule.planned_key), show(planned));
-    (void)writer.end_object();
-    writer.key("options");
-    writer.begin_object();
+        writer.member(view(schedule.planned_key), show(planned));
+    writer.end_object();
+    writer.begin_object("options");
     put_members_of(writer, request, "options");
-    writer.put("plan", view(name));
+    writer.member("plan", view(name));
     if (not_before != nullptr)
-        writer.put("not_before", not_before);
-    (void)writer.end_object();
-    return JsonbValueToJsonb(writer.end_object());
+        writer.member("not_before", not_before);
+    writer.end_object();
+    return writer.finish();
 }
 
-Jsonb *planned_spec(const store::ScheduleSettings &schedule, TimestampTz planned) {
-    Writer writer;
-    writer.begin_object();
-    writer.put("schedule", view(schedule.name));
-    writer.put("planned", show(planned));
-    return JsonbValueToJsonb(writer.end_object());
+Jsonb *planned_spec(const store::schedules::Settings &schedule, TimestampTz planned) {
+    json::Builder writer = json::build_object();
+    writer.member("schedule", view(schedule.name));
+    writer.member("planned", show(planned));
+    return writer.finish();
 }
 
 } // namespace scylla::schedule

@@ -2,14 +2,14 @@
 // keeps are arguments of these calls.
 #pragma once
 
-#include "store/schedule_rows.h"
+#include "store/schedule/schedules.h"
 
 namespace scylla::schedule {
 
 // Whether it runs a job.
-bool is_job(const store::ScheduleSettings &schedule);
+bool is_job(const store::schedules::Settings &schedule);
 // Whether what it submits is a plan.
-inline bool is_plan(const store::ScheduleSettings &schedule) {
+inline bool is_plan(const store::schedules::Settings &schedule) {
     return JB_ROOT_IS_ARRAY(schedule.task) || is_job(schedule);
 }
 
@@ -26,11 +26,11 @@ struct Common {
 Jsonb *named_tasks(Jsonb *task, const Common &common);
 
 // name/planned time: of the task, or of the plan.
-text *planned_name(const store::ScheduleSettings &schedule, TimestampTz planned);
-Jsonb *planned_tasks(const store::ScheduleSettings &schedule, TimestampTz planned);
+text *planned_name(const store::schedules::Settings &schedule, TimestampTz planned);
+Jsonb *planned_tasks(const store::schedules::Settings &schedule, TimestampTz planned);
 // Of a job: the arguments of run_job(), by their names.
-Jsonb *planned_request(const store::ScheduleSettings &schedule, TimestampTz planned);
+Jsonb *planned_request(const store::schedules::Settings &schedule, TimestampTz planned);
 // The spec of the plan: {"schedule": …, "planned": …}.
-Jsonb *planned_spec(const store::ScheduleSettings &schedule, TimestampTz planned);
+Jsonb *planned_spec(const store::schedules::Settings &schedule, TimestampTz planned);
 
 } // namespace scylla::schedule

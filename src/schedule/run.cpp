@@ -15,9 +15,9 @@ namespace {
 
 using store::CatchUp;
 using store::Overlap;
-using store::ScheduleRow;
-using store::ScheduleSettings;
-using store::ScheduleState;
+using store::schedules::Schedule;
+using store::schedules::Settings;
+using store::schedules::State;
 
 constexpr int64 k_tick = 2 * 60 * USECS_PER_SEC; // pg_cron ticks every minute, and may be a minute late
 constexpr std::size_t k_none_limit = 120;        // planned times that a tick can find with catch_up none: one a second
@@ -26,7 +26,7 @@ constexpr int64 k_last_retry = 60 * USECS_PER_SEC;
 
 // ---- what is due ---------------------------------------------------------------------------------------------------
 
-std::size_t limit_of(const ScheduleSettings &settings) {
+std::size_t limit_of(const Settings &settings) {
     switch (settings.catch_up) {
     case CatchUp::none:
         return k_none_limit;
@@ -39,7 +39,7 @@ std::size_t limit_of(const ScheduleSettings &settings) {
 }
 
 // Planned times before this one are too late.
-std::optional<TimestampTz> oldest_of(const ScheduleSettings &settings, TimestampTz now) {
+std::optional<TimestampTz> oldest_of(const Settings &settings, TimestampTz now) {
     if (settings.catch_up == CatchUp::none)
         return now - k_tick;
     if (settings.grace == nullptr)
@@ -56,26 +56,32 @@ struct Due {
     std::span<TimestampTz> times;
 };
 
-Calendar calendar_of(const ScheduleSettings &settings) {
+Calendar calendar_of(const Settings &settings) {
     const Maker *maker = find_maker(settings);
     return maker != nullptr ? maker->calendar(settings) : read_calendar(settings.cron, settings.timezone);
 }
 
-// The first planned times that are due. None is left out: the next run handles the others.
-Due first_due(const ScheduleRow &schedule, TimestampTz now) {
+// The first planned times that are due and not too late. The next run handles the others.
+Due first_due(const Schedule &schedule, TimestampTz now) {
     constexpr std::size_t k_batch = 10;
     Due due{calendar_of(schedule.settings), schedule.state.handled, 0, allocate<TimestampTz>(k_batch)};
+    auto first = schedule.state.next_run;
+    if (const auto oldest = oldest_of(schedule.settings, now); oldest && *first < *oldest) {
+        const DueTimes late = due_times(due.calendar, *first - 1, *oldest - 1, 1);
+        due.too_many = late.total;
+        due.last = late.latest.back();
+        first = next_time(due.calendar, due.last);
+    }
     std::size_t count = 0;
-    for (auto time = schedule.state.next_run; count < k_batch && time && *time <= now;
-         time = next_time(due.calendar, *time))
+    for (auto time = first; count < k_batch && time && *time <= now; time = next_time(due.calendar, *time))
         due.times[count++] = due.last = *time;
     due.times = due.times.first(count);
     return due;
 }
 
-Due find_due(const ScheduleRow &schedule, TimestampTz now) {
-    const ScheduleSettings &settings = schedule.settings;
-    if (find_maker(settings) != nullptr)
+Due find_due(const Schedule &schedule, TimestampTz now) {
+    const Settings &settings = schedule.settings;
+    if (settings.max_catch_up == k_all_times)
         return first_due(schedule, now);
     Due due{calendar_of(settings), schedule.state.handled, 0, {}};
     const TimestampTz until = settings.ends ? Min(now, *settings.ends - 1) : now;
@@ -99,7 +105,7 @@ bool is_ours(const ErrorData *error, int sqlstate, const char *table, const char
            is(error->constraint_name, constraint);
 }
 
-void note_skipped(ScheduleState &state, TimestampTz planned, const char *reason) {
+void note_skipped(State &state, TimestampTz planned, const char *reason) {
     state.skipped++;
     state.last_skipped = planned;
     state.skip_reason = cstring_to_text(reason);
@@ -107,8 +113,8 @@ void note_skipped(ScheduleState &state, TimestampTz planned, const char *reason)
     state.retry_at = std::nullopt;
 }
 
-void note_submitted(ScheduleRow &schedule, TimestampTz planned, text *name) {
-    ScheduleState &state = schedule.state;
+void note_submitted(Schedule &schedule, TimestampTz planned, text *name) {
+    State &state = schedule.state;
     state.runs++;
     state.last_run = planned;
     state.last_submitted = GetCurrentTimestamp();
@@ -119,8 +125,8 @@ void note_submitted(ScheduleRow &schedule, TimestampTz planned, text *name) {
     state.retry_at = std::nullopt;
 }
 
-void note_error(ScheduleRow &schedule, const ErrorData *error) {
-    ScheduleState &state = schedule.state;
+void note_error(Schedule &schedule, const ErrorData *error) {
+    State &state = schedule.state;
     state.failed = GetCurrentTimestamp();
     state.last_error = cstring_to_text(psprintf("%s: %s", unpack_sql_state(error->sqlerrcode), error->message));
     ereport(WARNING, (errmsg("schedule \"%s\" could not submit its task: %s", text_to_cstring(schedule.settings.name),
@@ -128,16 +134,16 @@ void note_error(ScheduleRow &schedule, const ErrorData *error) {
 }
 
 // The planned time is tried again, as long as it is not too late.
-void note_failed(ScheduleRow &schedule, const ErrorData *error) {
+void note_failed(Schedule &schedule, const ErrorData *error) {
     note_error(schedule, error);
-    ScheduleState &state = schedule.state;
+    State &state = schedule.state;
     const TimestampTz now = *state.failed;
     state.failing_since = Min(state.failing_since.value_or(now), now);
     state.retry_at = now + std::clamp(now - *state.failing_since, k_first_retry, k_last_retry);
 }
 
 // The name belongs to another task. That will not change, and later planned times must not wait.
-void note_taken(ScheduleRow &schedule, const ErrorData *error) {
+void note_taken(Schedule &schedule, const ErrorData *error) {
     note_error(schedule, error);
     schedule.state.missed++;
     schedule.state.failing_since = std::nullopt;
@@ -145,7 +151,7 @@ void note_taken(ScheduleRow &schedule, const ErrorData *error) {
 }
 
 // False: the planned time must be tried again.
-bool deal_with(ScheduleRow &schedule, TimestampTz planned) {
+bool deal_with(Schedule &schedule, TimestampTz planned) {
     const bool live = schedule.settings.overlap != Overlap::allow && is_last_live(schedule);
     if (live && schedule.settings.overlap == Overlap::skip) {
         note_skipped(schedule.state, planned,
@@ -172,8 +178,8 @@ bool deal_with(ScheduleRow &schedule, TimestampTz planned) {
 }
 
 // The first planned time after those that are handled.
-std::optional<TimestampTz> next_run(const ScheduleRow &schedule, const Calendar &calendar) {
-    const ScheduleSettings &settings = schedule.settings;
+std::optional<TimestampTz> next_run(const Schedule &schedule, const Calendar &calendar) {
+    const Settings &settings = schedule.settings;
     const auto next =
         next_time(calendar, Max(schedule.state.handled, settings.starts ? *settings.starts - 1 : DT_NOBEGIN));
     return settings.ends && next && *next >= *settings.ends ? std::nullopt : next;
@@ -205,20 +211,20 @@ bool is_job_running(const ErrorData *error) {
     return is_ours(error, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, "job", "live");
 }
 
-void note_next(const ScheduleState &state) {
+void note_next(const State &state) {
     if (state.next_run)
         shmem::note_time(shmem::Timer::schedule, Max(*state.next_run, state.retry_at.value_or(DT_NOBEGIN)));
 }
 
-std::optional<TimestampTz> next_run(const ScheduleRow &schedule) {
+std::optional<TimestampTz> next_run(const Schedule &schedule) {
     return next_run(schedule, calendar_of(schedule.settings));
 }
 
 int64 run_schedule(const text *name, TimestampTz now) {
-    auto held = store::hold_due_schedule(name, now);
+    auto held = store::schedules::hold_due(name, store::schedule_home(), now);
     if (!held)
         return 0;
-    ScheduleRow &schedule = *held;
+    Schedule &schedule = *held;
     const int64 runs = schedule.state.runs;
     const int settings_level = limit_waiting(schedule.state.failing_since ? Patience::shortest : Patience::short_);
     Due due{};
@@ -234,26 +240,54 @@ int64 run_schedule(const text *name, TimestampTz now) {
             }
         schedule.state.next_run = next_run(schedule, due.calendar);
     }
-    store::write_schedule(schedule);
+    store::schedules::write(schedule.settings.name, schedule.state);
     AtEOXact_GUC(true, settings_level);
     note_next(schedule.state);
     return schedule.state.runs - runs;
 }
 
 void note_undone(const text *name, const ErrorData *error) {
-    auto held = store::hold_schedule(name);
+    auto held = store::schedules::hold(name);
     if (!held)
         return;
     note_failed(*held, error);
-    store::write_schedule(*held);
+    store::schedules::write(held->settings.name, held->state);
     note_next(held->state);
+}
+
+namespace {
+
+void mend_schedule(const text *name, TimestampTz now) {
+    auto held = store::schedules::hold_ahead(name, now + k_tick);
+    if (!held)
+        return;
+    State &state = held->state;
+    const TimestampTz before = state.handled;
+    state.handled = Min(state.handled, now);
+    state.failing_since = std::nullopt;
+    state.retry_at = std::nullopt;
+    if (const ErrorData *error = attempt([&] { state.next_run = next_run(*held, calendar_of(held->settings)); }))
+        note_failed(*held, error); // its planned times cannot be computed
+    store::schedules::write(held->settings.name, held->state);
+    note_next(state);
+    if (before > now)
+        ereport(WARNING, (errmsg("schedule \"%s\" had handled all times until %s", text_to_cstring(name),
+                                 timestamptz_to_str(before)),
+                          errdetail("That is in the future, so the clock was ahead. It goes on from now.")));
+}
+
+} // namespace
+
+void mend_schedules(TimestampTz now) {
+    for (const text *name : store::schedules::ahead(store::schedule_home(), now + k_tick))
+        mend_schedule(name, now);
 }
 
 int64 run_due_schedules(TimestampTz now, Oid caller, bool all) {
     int64 submitted = 0;
-    const auto schedules = store::next_schedules(PG_INT64_MAX, store::Retries::now);
+    const auto schedules = store::schedules::in_order_of_times(store::schedule_home());
     const RowMemory memory = begin_row_memory();
-    for (const store::NextSchedule &schedule : schedules) {
+    for (const store::schedules::Next &schedule : schedules) {
         CHECK_FOR_INTERRUPTS();
         if (schedule.at > now)
             continue;
@@ -266,7 +300,7 @@ int64 run_due_schedules(TimestampTz now, Oid caller, bool all) {
 }
 
 void warn_of_asleep(TimestampTz now) {
-    const int64 asleep = store::count_asleep_due(now);
+    const int64 asleep = store::schedules::count_asleep_due(store::schedule_home(), now);
     if (asleep > 0)
         ereport(WARNING, (errmsg(INT64_FORMAT " schedules are not armed in this database", asleep),
                           errdetail("They came with a dump, or the server was upgraded by pg_upgrade."),

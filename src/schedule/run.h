@@ -12,6 +12,8 @@
 
 namespace scylla::schedule {
 
+inline constexpr int32 k_all_times = 0; // max_catch_up of a schedule without that bound
+
 // Whether this server runs monitors, and whether they tick, by its settings.
 bool is_monitored();
 bool monitor_ticks();
@@ -27,17 +29,21 @@ bool is_name_taken(const ErrorData *error);
 bool is_job_running(const ErrorData *error);
 
 // Has the monitor look at the next time of the schedule, or at its next retry.
-void note_next(const store::ScheduleState &state);
+void note_next(const store::schedules::State &state);
 
 // Handles the planned times of one schedule up to now, unless it is not due or another process is handling it. Returns
 // how many tasks or plans were submitted.
+// Schedules that have handled planned times which are still to come, because the clock was ahead and has been set
+// right, go on with the first planned time from now on. A planned time whose task was submitted meanwhile keeps that
+// task, by its name. Steps of the clock of up to two minutes change nothing.
+void mend_schedules(TimestampTz now);
 int64 run_schedule(const text *name, TimestampTz now);
 
 // Stores an error that has undone all of run_schedule(): it is retried later, as after any other.
 void note_undone(const text *name, const ErrorData *error);
 
 // The first time after what is handled; nothing: there is none.
-std::optional<TimestampTz> next_run(const store::ScheduleRow &schedule);
+std::optional<TimestampTz> next_run(const store::schedules::Schedule &schedule);
 
 // Runs the schedules that are due in the present transaction: all of them, or those of roles whose rights the caller
 // has.

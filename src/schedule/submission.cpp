@@ -4,44 +4,21 @@
 #include "pg/identity.h"
 #include "pg/subtransaction.h"
 #include "pg/text.h"
+#include "store/plan/plans.h"
+#include "store/schedule/calls.h"
 #include "store/spi.h"
 
 namespace scylla::schedule {
 
 namespace {
 
-constinit SPIPlanPtr submit_statement = nullptr;
-constinit SPIPlanPtr create_plan_statement = nullptr;
-constinit SPIPlanPtr open_plan_statement = nullptr;
-constinit SPIPlanPtr run_job_statement = nullptr;
-constinit SPIPlanPtr cancel_statement = nullptr;
-constinit SPIPlanPtr cancel_plan_statement = nullptr;
-
 constinit Maker registered{};
 
-Oid role_of(const store::ScheduleRow &schedule) {
+Oid role_of(const store::schedules::Schedule &schedule) {
     const Oid role = get_role_oid(schedule.owner, true);
     if (!OidIsValid(role))
         error::no_schedule_role(schedule.owner);
     return role;
-}
-
-struct Argument {
-    Oid type;
-    Datum value;
-};
-Argument argument(const text *value) { return {TEXTOID, PointerGetDatum(value)}; }
-Argument argument(Jsonb *value) { return {JSONBOID, JsonbPGetDatum(value)}; }
-
-void call(SPIPlanPtr *plan, const char *sql, std::span<const Argument> arguments) {
-    std::array<Oid, 2> types{};
-    std::array<Datum, 2> values{};
-    for (std::size_t i = 0; i < arguments.size(); i++) {
-        types[i] = arguments[i].type;
-        values[i] = arguments[i].value;
-    }
-    store::run(plan, sql, std::span(types).first(arguments.size()), std::span(values).first(arguments.size()), nullptr,
-               SPI_OK_SELECT);
 }
 
 // The function that selects the ids of a job may take any time. A tick that runs the schedules of several roles calls
@@ -55,17 +32,10 @@ void require_own_time(Oid role, Jsonb *request) {
 
 void run_job_as(Oid role, Jsonb *request) {
     require_own_time(role, request);
-    store::AsRole as_role;
-    as_role.begin(role);
-    call(&run_job_statement,
-         "select pg_catalog.count(*) from scylla.run_job($1 operator(pg_catalog.->>) 'job', "
-         "($1 operator(pg_catalog.->>) 'ids')::pg_catalog.int8multirange, $1 operator(pg_catalog.->) 'args', "
-         "$1 operator(pg_catalog.->) 'options')",
-         std::array{argument(request)});
-    as_role.end();
+    store::call_as(role, [&] { store::calls::run_job(request); });
 }
 
-text *make_as(Oid role, const Maker &maker, const store::ScheduleSettings &settings, TimestampTz planned) {
+text *make_as(Oid role, const Maker &maker, const store::schedules::Settings &settings, TimestampTz planned) {
     return act_as(role, [&] { return maker.make(settings, planned); });
 }
 
@@ -77,22 +47,18 @@ bool may_act_for(Oid user, const char *owner) {
 }
 
 void submit_as(Oid role, const Submission &submission) {
-    store::AsRole as_role;
-    as_role.begin(role);
-    if (submission.plan != nullptr)
-        call(&create_plan_statement, "select pg_catalog.count(*) from scylla.create_plan($1, $2)",
-             std::array{argument(submission.plan), argument(submission.plan_spec)});
-    call(&submit_statement, "select pg_catalog.count(*) from scylla.submit_many($1, 'error')",
-         std::array{argument(submission.tasks)});
-    if (submission.plan != nullptr)
-        call(&open_plan_statement, "select pg_catalog.count(*) from scylla.open_plan($1)",
-             std::array{argument(submission.plan)});
-    as_role.end();
+    store::call_as(role, [&] {
+        if (submission.plan != nullptr)
+            store::calls::create_plan(submission.plan, submission.plan_spec);
+        store::calls::submit_many(submission.tasks);
+        if (submission.plan != nullptr)
+            store::calls::open_plan(submission.plan);
+    });
 }
 
 void register_maker(const Maker &maker) { registered = maker; }
 
-const Maker *find_maker(const store::ScheduleSettings &schedule) {
+const Maker *find_maker(const store::schedules::Settings &schedule) {
     JsonbContainer *task = &schedule.task->root;
     JsonbValue value;
     const auto has = [&](const char *member) {
@@ -101,8 +67,8 @@ const Maker *find_maker(const store::ScheduleSettings &schedule) {
     return JB_ROOT_IS_OBJECT(schedule.task) && has(registered.member) && !has("queue") ? &registered : nullptr;
 }
 
-text *submit_planned(const store::ScheduleRow &schedule, TimestampTz planned) {
-    const store::ScheduleSettings &settings = schedule.settings;
+text *submit_planned(const store::schedules::Schedule &schedule, TimestampTz planned) {
+    const store::schedules::Settings &settings = schedule.settings;
     if (const Maker *maker = find_maker(settings))
         return make_as(role_of(schedule), *maker, settings, planned);
     text *name = planned_name(settings, planned);
@@ -116,23 +82,22 @@ text *submit_planned(const store::ScheduleRow &schedule, TimestampTz planned) {
     return name;
 }
 
-bool is_last_live(const store::ScheduleRow &schedule) {
+bool is_last_live(const store::schedules::Schedule &schedule) {
     const text *last = schedule.state.last_task;
     if (last == nullptr)
         return false;
-    return is_plan(schedule.settings) ? store::is_live_plan(last) : store::is_live_task(last);
+    return is_plan(schedule.settings) ? store::plans::is_live(last) : store::schedules::is_live_task(last);
 }
 
-void cancel_last(const store::ScheduleRow &schedule) {
+void cancel_last(const store::schedules::Schedule &schedule) {
     const ErrorData *error = attempt([&] {
-        store::AsRole as_owner;
-        as_owner.begin(role_of(schedule));
-        const std::array arguments{argument(schedule.state.last_task)};
-        if (is_plan(schedule.settings))
-            call(&cancel_plan_statement, "select pg_catalog.count(*) from scylla.cancel_plan($1)", arguments);
-        else
-            call(&cancel_statement, "select pg_catalog.count(*) from scylla.cancel($1)", arguments);
-        as_owner.end();
+        store::call_as(role_of(schedule), [&] {
+            const text *last = schedule.state.last_task;
+            if (is_plan(schedule.settings))
+                store::calls::cancel_plan(last);
+            else
+                store::calls::cancel(last);
+        });
     });
     if (error == nullptr)
         return;

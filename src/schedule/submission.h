@@ -24,21 +24,21 @@ void submit_as(Oid role, const Submission &submission);
 struct Maker {
     const char *member;
     // Its planned times.
-    Calendar (*calendar)(const store::ScheduleSettings &schedule);
+    Calendar (*calendar)(const store::schedules::Settings &schedule);
     // Does it, as the current role. Returns the name of what it has made.
-    text *(*make)(const store::ScheduleSettings &schedule, TimestampTz planned);
+    text *(*make)(const store::schedules::Settings &schedule, TimestampTz planned);
 };
 void register_maker(const Maker &maker);
 // Null: the schedule makes tasks, plans, or runs of jobs.
-const Maker *find_maker(const store::ScheduleSettings &schedule);
+const Maker *find_maker(const store::schedules::Settings &schedule);
 
 // Submits the task or the plan of a planned time, runs its job, or makes what its maker does. Returns the name. Raises
 // what submit_many() raises, what create_plan() and open_plan() do, or what run_job() does.
-text *submit_planned(const store::ScheduleRow &schedule, TimestampTz planned);
+text *submit_planned(const store::schedules::Schedule &schedule, TimestampTz planned);
 
 // Whether its last task or plan has not ended.
-bool is_last_live(const store::ScheduleRow &schedule);
+bool is_last_live(const store::schedules::Schedule &schedule);
 // Cancels it, if it is live.
-void cancel_last(const store::ScheduleRow &schedule);
+void cancel_last(const store::schedules::Schedule &schedule);
 
 } // namespace scylla::schedule

@@ -4,6 +4,10 @@
 // It runs as the owner of the tables and executes no user's code: the model evaluates expressions of definitions. Its
 // commits are asynchronous: what a crash undoes is on the agenda again, and a worker's commit that depends on one
 // flushes it too.
+//
+// Evaluations that take long are left to a second such process, that of the slow lane (workflow/pace.h), which the
+// first one asks for. Without it, because the server has no room, the first one does them when it has nothing else to
+// do.
 #include "pg/clock.h"
 #include "server/session.h"
 #include "server/worker.h"
@@ -34,10 +38,20 @@ extern "C" void leave_engine_slot(int, Datum) {
 
 bool is_to_end() { return !shmem::is_running(*place); }
 
-workflow::Advance advance() {
+workflow::Advance advance_alone(workflow::Lane lane) {
     workflow::Advance result;
-    as_owner_in_transaction("advancing workflows", [&] { result = workflow::advance(); });
+    as_owner_in_transaction("advancing workflows", [&] { result = workflow::advance(lane); });
     return result;
+}
+
+// Wakes the engine of the slow lane, or asks for it. False: there is none for now.
+bool hand_over_slow() {
+    if (shmem::has_engine(MyDatabaseId, true)) {
+        shmem::signal(MyDatabaseId, shmem::k_slow_agenda, 1);
+        return true;
+    }
+    shmem::want_workers({MyDatabaseId, InvalidOid, 1, steady_now(), 1});
+    return false;
 }
 
 void sleep_for(int64 micros) {
@@ -62,12 +76,30 @@ int64 pause_after(const workflow::Advance &result, int64 postponement) {
     return result.next >= now + k_look ? k_look : Max(result.next - now, int64{0});
 }
 
+// What the lane of this process has, and if nobody else does it for a while, what the slow one has.
+workflow::Advance look(int64 *asked) {
+    if (place->slow) {
+        const workflow::Advance result = advance_alone(workflow::Lane::slow);
+        return {.more = result.more, .postponed = result.postponed || result.has_slow};
+    }
+    const workflow::Advance result = advance_alone(workflow::Lane::fast);
+    if (result.more || !result.has_slow || hand_over_slow()) {
+        *asked = 0;
+        return result;
+    }
+    if (*asked == 0)
+        *asked = steady_now();
+    return steady_now() - *asked < k_look ? result : advance_alone(workflow::Lane::slow);
+}
+
 void run() {
+    const shmem::Awaited awaited = place->slow ? shmem::k_slow_agenda : shmem::k_agenda;
     int64 idle_ends = steady_now() + k_idle;
     int64 postponement = k_first_postponement;
+    int64 asked = 0; // when it began to ask for another engine; 0: it does not
     while (!is_to_end()) {
-        shmem::enlist(std::array{shmem::k_agenda}); // before the snapshot is taken
-        const workflow::Advance result = advance();
+        shmem::enlist(std::array{awaited}); // before the snapshot is taken
+        const workflow::Advance result = look(&asked);
         if (result.more)
             idle_ends = steady_now() + k_idle;
         else if (steady_now() >= idle_ends)
@@ -75,7 +107,7 @@ void run() {
         else if (!shmem::signalled())
             sleep_for(pause_after(result, postponement));
         postponement = result.postponed ? Min(postponement * 2, k_last_postponement) : k_first_postponement;
-        shmem::leave(shmem::k_agenda);
+        shmem::leave(awaited);
     }
 }
 

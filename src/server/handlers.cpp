@@ -25,6 +25,7 @@ constexpr const char *k_call = "scylla.work()";
 // A task that this process has leased for a handler, in the memory that the worker has for it.
 struct Leased {
     int64 id = 0; // 0: none
+    int32 queue;
     int32 attempt;
     text *rn;
     text *handler;
@@ -56,8 +57,12 @@ struct Lessee {
 bool put(void *to, store::Store &store, const Task &task) {
     auto *lessee = static_cast<Lessee *>(to);
     MemoryContext caller = MemoryContextSwitchTo(lessee->memory);
-    lessee->leased = {task.spec.id, task.carry.attempt, DatumGetTextPCopy(PointerGetDatum(task.spec.rn)),
-                      DatumGetTextPCopy(PointerGetDatum(lessee->handler)), task_value(store, task, Show::all)};
+    lessee->leased = {task.spec.id,
+                      task.spec.queue,
+                      task.carry.attempt,
+                      DatumGetTextPCopy(PointerGetDatum(task.spec.rn)),
+                      DatumGetTextPCopy(PointerGetDatum(lessee->handler)),
+                      task_value(store, task, Show::all)};
     MemoryContextSwitchTo(caller);
     return true;
 }
@@ -188,12 +193,19 @@ bool is_to_be_yielded(const Ended &ended) {
     return ended.error->sqlerrcode == ERRCODE_QUERY_CANCELED && ended.interrupted && !ended.overran;
 }
 
+Jsonb *overrun(store::Store &store, const Leased &leased, int64 micros) {
+    const auto row = find_lease(store, leased.id);
+    return run_timeout_error(store, row ? run_of(*row) : Run{}, micros);
+}
+
 // Fails a task with the error of its handler. An interrupt is no failure: the task is yielded.
 void give_back(const Worker &worker, const Leased &leased, const Ended &ended) {
     as_worker(worker, [&] {
         store::Store store = open_for_write(k_call);
         const LeaseName name = name_of(worker, leased);
-        const auto error = [&] { return ended.overran ? run_timeout_error(*ended.overran) : error_of(ended.error); };
+        const auto error = [&] {
+            return ended.overran ? overrun(store, leased, *ended.overran) : error_of(ended.error);
+        };
         const bool given_back =
             is_to_be_yielded(ended) ? yield_if_held(store, name) : fail_if_held(store, name, {error(), std::nullopt});
         close(store);
@@ -231,7 +243,7 @@ RunTime run_time(store::Store &store, const Leased &leased) {
     return row ? RunTime{row->leased, run_ends(store, run_of(*row))} : RunTime{};
 }
 
-RunTime begin_call(const Worker &worker, const Leased &leased) {
+RunTime begin_call(const Worker &worker, const Leased &leased, const text *queue) {
     store::Store store = store::open(AccessShareLock);
     hold_call(store, leased.id, leased.attempt);
     const RunTime time = is_session(worker) ? run_time(store, leased) : RunTime{};
@@ -240,7 +252,7 @@ RunTime begin_call(const Worker &worker, const Leased &leased) {
         shmem::begin_session_call(leased.id);
         start_run_timer(time.ends);
     } else
-        worker.begin_call(leased.rn, leased.id);
+        worker.begin_call({leased.id, leased.queue, view(queue), view(leased.rn)});
     return time;
 }
 
@@ -271,7 +283,7 @@ void release_cancels() noexcept { QueryCancelHoldoffCount = QueryCancelHoldoffCo
 Ended run(Worker &worker, const Leased &leased, const text *queue, bool more, Leased *next) {
     // A cancel request since the task was leased waits for the call, so that the task is given back.
     hold_cancels();
-    const RunTime time = begin_call(worker, leased);
+    const RunTime time = begin_call(worker, leased, queue);
     release_cancels();
     ErrorData *error = attempt_any([&] {
         CHECK_FOR_INTERRUPTS();

@@ -5,7 +5,7 @@
 // also leases the next task. An error undoes the call, and fails the task in the same transaction.
 #pragma once
 
-#include "pg/prelude.h"
+#include "shmem/workers.h"
 
 namespace scylla::handlers {
 
@@ -23,7 +23,7 @@ struct Worker {
     Oid user;                            // the role of the process; a handler may have switched to another
     std::array<MemoryContext, 2> memory; // of the task that is called, and of the next one; they outlive transactions
     // What a server worker does about each call; null pointers for a session.
-    void (*begin_call)(const text *rn, int64 id) = nullptr;
+    void (*begin_call)(const shmem::Call &call) = nullptr;
     // Whether an interrupt yields the task; otherwise it is an error of the handler.
     bool (*end_call)() = nullptr;
     bool (*may_go_on)() = nullptr; // to the next task

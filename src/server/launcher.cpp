@@ -1,9 +1,13 @@
 // The launcher: decides which databases have a monitor.
 //
 // It reads the databases from pg_database: at its start, after CREATE DATABASE and similar commands (utility_hook.cpp)
-// and once a minute. The install script announces the extension (scylla._announce). If the launcher does not know
-// whether a database has the extension, it starts a monitor, which reports if not. The launcher is not connected to a
-// database, so it does not block commands on databases.
+// and once a minute. The install script announces the extension (scylla._announce), and so do commands that may bring
+// it or its tables (utility_hook.cpp). Where the launcher knows of no monitor it starts one, which reports if there is
+// no extension. The launcher believes that for a while only, each time for longer: what brings an extension may
+// announce nothing. The launcher is not connected to a database, so it does not block commands on databases.
+//
+// If there are more databases than monitors, those in which something is due have them (shmem/databases.h): one that
+// sleeps makes room, and if none does, they take turns. A visit now and then finds what nothing has announced.
 #include "server/monitor.h"
 #include "server/worker.h"
 
@@ -11,7 +15,7 @@
 #include "pg/growing.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
-#include "shmem/shared.h"
+#include "shmem/databases.h"
 
 namespace scylla::monitor {
 
@@ -22,16 +26,29 @@ using shmem::shared;
 
 constexpr int64 k_rescan = 60 * USECS_PER_SEC;
 constexpr int64 k_after_failure = 5 * USECS_PER_SEC; // until a monitor that ended with an error is started again
+// Until a database without the extension is looked at again; doubled each time.
+constexpr int64 k_first_absence = 5 * USECS_PER_SEC;
+constexpr int64 k_last_absence = 600 * USECS_PER_SEC;
+constexpr int64 k_turn = USECS_PER_SEC; // of a monitor that works, while others wait
+// While others wait, until a monitor that works is looked at again: it may have nothing more to do.
+constexpr int64 k_soon = 20'000;
+constexpr int64 k_far = USECS_PER_SEC;                 // a monitor with nothing to do for so long makes room for others
+constexpr int64 k_visit = 60 * USECS_PER_SEC;          // between two visits of a database in which nothing is due
+constexpr int64 k_between_visits = 10 * USECS_PER_SEC; // of any two databases
 
 // All times here are those of steady_now(): the launcher measures waits, and does not use the time of day.
 struct Database {
     Oid id;
-    bool absent = false;  // the extension does not exist, as far as is known
-    bool seen;            // by the present scan of pg_database
-    int64 last = 0;       // when a monitor was last started there
-    int64 announced = 0;  // when we learnt that the extension has been created there
-    int64 not_before = 0; // after a failure
-    uint32 duty = 0;      // the first duty of the next monitor
+    bool seen;              // by the present scan of pg_database
+    int place = -1;         // in shmem/databases.h
+    int64 waits = 0;        // since when something has been due there, without a monitor; 0: nothing is
+    bool dismissed = false; // its last monitor made room for another process
+    int64 last = 0;         // when a monitor was last started there
+    int64 left = 0;         // when one has last exited
+    int64 announced = 0;    // when we learnt that the extension may have come there
+    int64 absence = 0;      // how long we believe a monitor that has found no extension; 0: none has
+    int64 not_before = 0;   // after a failure, or while we believe that there is no extension
+    uint32 duty = 0;        // the first duty of the next monitor
 };
 
 struct Worker {
@@ -44,6 +61,7 @@ struct State {
     Growing<Database, 64> databases;
     std::array<Worker, shmem::k_max_monitors> workers;
     int64 next_scan;
+    int64 next_visit;
     bool complained; // about the lack of worker processes, since a monitor was last started
 };
 constinit State state{};
@@ -55,7 +73,7 @@ Database *find(Oid id) {
     return nullptr;
 }
 
-void add(Oid id) { state.databases.add({.id = id, .seen = true}, TopMemoryContext); }
+void add(Oid id) { state.databases.add({.id = id, .seen = true, .place = shmem::take_place(id)}, TopMemoryContext); }
 
 // Not for templates (a connection there would block every CREATE DATABASE), databases that allow no connection, and
 // those that a failed DROP DATABASE left behind.
@@ -84,6 +102,9 @@ void read_databases() {
     table_close(rel, AccessShareLock);
     CommitTransactionCommand();
     const auto all = state.databases.all();
+    for (const Database &database : all)
+        if (!database.seen)
+            shmem::give_up_place(database.place);
     const auto kept = std::remove_if(all.begin(), all.end(), [](const Database &database) { return !database.seen; });
     state.databases.count = static_cast<std::size_t>(kept - all.begin());
     // Stops the monitors of databases that have become templates, or allow no connections any more.
@@ -95,8 +116,16 @@ void read_databases() {
 }
 
 void announce(Database *database, int64 now) {
-    database->absent = false;
+    database->not_before = 0;
+    database->absence = 0;
     database->announced = now;
+    shmem::note_due(database->id, 0);
+}
+
+void note_absence(Database *database, int64 now) {
+    database->absence = database->absence == 0 ? k_first_absence : Min(2 * database->absence, k_last_absence);
+    database->not_before = now + database->absence;
+    shmem::note_absent(database->place);
 }
 
 // Reads the messages of backends and monitors in shared memory.
@@ -114,7 +143,7 @@ void read_messages(int64 now) {
         Database *database = find(shared->absent[i]);
         // A monitor that was started before the announcement may have checked before the commit.
         if (database != nullptr && database->last > database->announced)
-            database->absent = true;
+            note_absence(database, now);
     }
     shared->absent_count = 0;
     // Removes blocks by backends that have died.
@@ -158,6 +187,10 @@ void reap(int64 now) {
         if (worker.handle == nullptr || GetBackgroundWorkerPid(worker.handle, &pid) != BGWH_STOPPED)
             continue;
         Database *database = find(pg_atomic_read_u32(&shared->slot[i].database));
+        if (database != nullptr) {
+            database->left = now;
+            shmem::note_left(database->place, now - worker.started);
+        }
         if (database != nullptr && model::has_failed(shmem::state_of(shared->slot[i]))) {
             database->not_before = now + k_after_failure;
             // A duty that fails each time must not keep the other duties from being done.
@@ -167,20 +200,50 @@ void reap(int64 now) {
     }
 }
 
-bool has_monitor(Oid database) {
-    for (int i = 0; i < shared->slots; i++)
-        if (pg_atomic_read_u32(&shared->slot[i].database) == database)
-            return true;
-    return false;
+bool can_start(Database &database, int64 now) {
+    return database.not_before <= now && shmem::monitor_slot(database.id) == nullptr && !is_blocked(database.id);
 }
 
-// The database that has waited longest for a monitor and can have one.
-Database *next_database(int64 now) {
+// Notes in which databases something is due. Returns when something will be due in the next one.
+int64 look_for_due(int64 now) {
+    const TimestampTz clock = GetCurrentTimestamp();
+    int64 next = now + k_rescan;
+    for (Database &database : state.databases.all()) {
+        const TimestampTz due = database.place >= 0 ? shmem::due_at(database.place) : shmem::k_never;
+        if (due > clock || !can_start(database, now)) {
+            database.waits = 0;
+            shmem::note_waiting(database.place, 0);
+            if (due > clock && due < clock + k_rescan)
+                next = Min(next, now + (due - clock));
+        } else if (database.waits == 0) {
+            database.waits = now;
+            shmem::note_waiting(database.place, clock);
+        }
+    }
+    return next;
+}
+
+// The database in which something has been due for longest.
+Database *next_waiting() {
     Database *best = nullptr;
     for (Database &database : state.databases.all())
-        if (!database.absent && database.not_before <= now && (best == nullptr || database.last < best->last) &&
-            !has_monitor(database.id) && !is_blocked(database.id))
+        if (database.waits != 0 && shmem::monitor_slot(database.id) == nullptr &&
+            (best == nullptr || database.waits < best->waits ||
+             (database.waits == best->waits && database.last < best->last)))
             best = &database;
+    return best;
+}
+
+// Of the others, the one whose last visit was first, if it is time for one.
+Database *next_visited(int64 now, bool is_any_slot_vacant) {
+    Database *best = nullptr;
+    for (Database &database : state.databases.all()) {
+        const bool may_stay = is_any_slot_vacant && !database.dismissed;
+        const bool is_time = now >= state.next_visit && now - database.left >= k_visit;
+        if (database.waits == 0 && (may_stay || is_time) && can_start(database, now) &&
+            (best == nullptr || database.left < best->left))
+            best = &database;
+    }
     return best;
 }
 
@@ -190,9 +253,15 @@ bool start(int i, Database *database, int64 now) {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     (void)shmem::advance(slot.state, model::ProcessEvent::launch);
     pg_atomic_write_u32(&slot.proc, 0);
+    pg_atomic_write_u32(&slot.present, 0);
+    pg_atomic_write_u64(&slot.failing, 0);
     pg_atomic_write_u32(&slot.duty, database->duty);
     for (pg_atomic_uint64 &wake : slot.wake)
         pg_atomic_write_u64(&wake, 0); // the monitor begins by checking everything
+    slot.recheck_all = false;          // it begins by looking everywhere
+    slot.rechecks = 0;
+    slot.all_pools = true;
+    slot.pools = 0;
     pg_atomic_write_u32(&slot.database, database->id);
     LWLockRelease(shared->lock);
 
@@ -211,6 +280,10 @@ bool start(int i, Database *database, int64 now) {
     state.workers[static_cast<std::size_t>(i)] = {handle, now};
     database->last = now;
     database->not_before = 0;
+    database->waits = 0;
+    database->dismissed = false;
+    shmem::note_waiting(database->place, 0);
+    shmem::note_visit(database->place);
     return true;
 }
 
@@ -221,37 +294,107 @@ void complain_once() {
     state.complained = true;
 }
 
-// Starts the monitors that are needed. If all slots are in use, the one that has run longest is stopped after its turn.
-// Returns when to check again.
+bool is_stopping(int i) { return shmem::state_of(shared->slot[i]) == model::ProcessState::stopping; }
+
+// The time at which the monitor of a slot has something to do.
+TimestampTz due_in(int i) {
+    const Database *database = find(pg_atomic_read_u32(&shared->slot[i].database));
+    const TimestampTz first = earliest(shared->slot[i]);
+    return database != nullptr && database->place >= 0 ? Min(first, shmem::idle_until(database->place)) : first;
+}
+
+void dismiss(int i) {
+    if (Database *database = find(pg_atomic_read_u32(&shared->slot[i].database)))
+        database->dismissed = true;
+    shmem::ask_to_leave(shared->slot[i]);
+}
+
+} // namespace
+
+bool dismiss_idle_monitor(Oid except) {
+    const TimestampTz far = GetCurrentTimestamp() + k_far;
+    int idlest = -1;
+    for (int i = 0; i < shared->slots; i++) {
+        const Oid database = pg_atomic_read_u32(&shared->slot[i].database);
+        if (OidIsValid(database) && database != except && !is_stopping(i) && due_in(i) > far &&
+            (idlest < 0 || due_in(i) > due_in(idlest)))
+            idlest = i;
+    }
+    if (idlest >= 0)
+        dismiss(idlest);
+    return idlest >= 0;
+}
+
+namespace {
+
+// Where all monitors work, the one that has worked longest leaves when its turn is over. Returns when that is.
+int64 end_longest_turn(int64 now) {
+    int longest = -1;
+    for (int i = 0; i < shared->slots; i++)
+        if (pg_atomic_read_u32(&shared->slot[i].database) != 0 && !is_stopping(i) &&
+            (longest < 0 || state.workers[static_cast<std::size_t>(i)].started <
+                                state.workers[static_cast<std::size_t>(longest)].started))
+            longest = i;
+    if (longest < 0)
+        return now + k_rescan;
+    const int64 turn_ends = state.workers[static_cast<std::size_t>(longest)].started + k_turn;
+    if (now < turn_ends)
+        return turn_ends;
+    dismiss(longest);
+    return now + k_turn;
+}
+
+// Asks as many monitors to leave as databases wait. Their exit wakes us. Returns when to check again.
+int64 make_room(int64 now) {
+    int64 waiting = 0;
+    for (const Database &database : state.databases.all())
+        waiting += database.waits != 0 ? 1 : 0;
+    for (int i = 0; i < shared->slots; i++)
+        waiting -= is_stopping(i) ? 1 : 0;
+    while (waiting > 0 && dismiss_idle_monitor(InvalidOid))
+        waiting--;
+    return waiting > 0 ? Min(end_longest_turn(now), now + k_soon) : now + k_turn;
+}
+
+int find_vacant() {
+    for (int i = 0; i < shared->slots; i++)
+        if (pg_atomic_read_u32(&shared->slot[i].database) == 0)
+            return i;
+    return -1;
+}
+
+// Makes room for a visit of a database in which nothing is due, if a monitor elsewhere is idle. Returns when to check
+// again.
+int64 prepare_visit(int64 now) {
+    bool is_room_coming = next_visited(now, false) == nullptr;
+    for (int i = 0; i < shared->slots; i++)
+        is_room_coming = is_room_coming || is_stopping(i);
+    if (!is_room_coming)
+        (void)dismiss_idle_monitor(InvalidOid);
+    return now + k_between_visits;
+}
+
+// Starts the monitors that are needed. Returns when to check again.
 int64 assign(int64 now) {
-    for (;;) {
-        Database *database = next_database(now);
+    const int64 next = look_for_due(now);
+    for (int vacant = find_vacant(); vacant >= 0; vacant = find_vacant()) {
+        Database *database = next_waiting();
+        const bool is_visit = database == nullptr;
+        if (is_visit)
+            database = next_visited(now, true);
         if (database == nullptr)
-            return now + k_rescan;
-        int longest = -1;
-        int vacant = -1;
-        for (int i = 0; i < shared->slots && vacant < 0; i++) {
-            const Worker &worker = state.workers[static_cast<std::size_t>(i)];
-            if (pg_atomic_read_u32(&shared->slot[i].database) == 0)
-                vacant = i;
-            else if (longest < 0 || worker.started < state.workers[static_cast<std::size_t>(longest)].started)
-                longest = i;
-        }
-        if (vacant >= 0) {
-            if (start(vacant, database, now)) {
-                state.complained = false;
-                continue;
-            }
+            return next;
+        if (is_visit && database->dismissed)
+            state.next_visit = now + k_between_visits;
+        if (!start(vacant, database, now)) {
+            if (database->waits != 0 && free_process(database->id, now))
+                return now + k_turn;
             complain_once();
             return now + k_after_failure;
         }
-        const int64 turn = Max(static_cast<int64>(settings::monitor_interval) * 1000, USECS_PER_SEC);
-        const int64 turn_ends = state.workers[static_cast<std::size_t>(longest)].started + turn;
-        if (now < turn_ends)
-            return turn_ends;
-        shmem::ask_to_leave(shared->slot[longest]);
-        return now + USECS_PER_SEC; // its exit wakes us
+        state.complained = false;
     }
+    return Min(next, next_waiting() != nullptr ? make_room(now) : prepare_visit(now));
 }
 
 void stop_all() {
@@ -279,9 +422,9 @@ void wait_for_orphans() {
     }
 }
 
-int64 next_failure_over(int64 now, int64 next) {
+int64 next_pause_over(int64 now, int64 next) {
     for (const Database &database : state.databases.all())
-        if (!database.absent && database.not_before > now)
+        if (database.not_before > now)
             next = Min(next, database.not_before);
     return next;
 }
@@ -302,7 +445,7 @@ int64 look() {
     }
     const int64 workers = assign_workers(now);
     const int64 next = Min(Min(assign(now), state.next_scan), workers);
-    return next_failure_over(now, next);
+    return next_pause_over(now, next);
 }
 
 } // namespace

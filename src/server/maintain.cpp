@@ -8,6 +8,7 @@
 #include "store/check_rows.h"
 #include "store/memo_rows.h"
 #include "store/plans.h"
+#include "store/queue_list.h"
 #include "task/called.h"
 #include "task/rules.h"
 #include "task/events.h"
@@ -45,7 +46,7 @@ void end_lease(Store &store, const store::SpecRow &spec, const store::LeaseRow &
 // Ends a run that has taken too long: it is a failure, and a server worker need not continue it.
 void end_run(Store &store, const store::SpecRow &spec, const store::LeaseRow &lease, TimestampTz ends,
              TimestampTz now) {
-    fail_run(store, spec, lease, {run_timeout_error(ends - lease.leased), std::nullopt}, now);
+    fail_run(store, spec, lease, {run_timeout_error(store, run_of(lease), ends - lease.leased), std::nullopt}, now);
     shmem::note_taken_away(lease.id);
 }
 
@@ -76,37 +77,40 @@ template <typename Work> void for_each(store::Scan scan, Portion *portion, Work 
 
 // The retention of tasks, by queue and final status.
 constexpr Status k_endings[] = {Status::completed, Status::aborted, Status::cancelled};
+using ByEnding = std::array<std::optional<int64>, std::size(k_endings)>; // nothing: scylla.retention
 struct Retention {
     int32 queue;
-    std::array<int64, std::size(k_endings)> micros;
+    ByEnding micros;
 };
 struct Retentions {
-    std::span<Retention> by_queue;
+    std::span<const Retention> by_queue;
     std::array<Datum, std::size(k_endings)> endings; // as values of scylla.task_status
     int64 shortest;
     int64 otherwise;
 };
 
+std::optional<Retention> own_retention(const store::Scan &scan) {
+    const store::QueueSettings own = queue_settings(scan);
+    if (own.retention == nullptr && own.retention_completed == nullptr && own.retention_aborted == nullptr &&
+        own.retention_cancelled == nullptr)
+        return std::nullopt;
+    const auto micros = [of_all = args::retention("retention", own.retention)](const char *name, Interval *retention) {
+        const auto length = args::retention(name, retention);
+        return length ? length : of_all;
+    };
+    return Retention{queue_row(scan).id,
+                     {micros("retention_completed", own.retention_completed),
+                      micros("retention_aborted", own.retention_aborted),
+                      micros("retention_cancelled", own.retention_cancelled)}};
+}
+
 Retentions read_retentions(Store &store) {
+    static constinit store::QueueList<Retention> known{};
     const int64 otherwise = static_cast<int64>(settings::retention) * model::k_second;
-    Growing<Retention> rows;
-    int64 shortest = otherwise;
-    store::Scan scan = scan_queues(store);
-    while (next(scan)) {
-        const store::QueueSettings own = queue_settings(scan);
-        if (own.retention == nullptr && own.retention_completed == nullptr && own.retention_aborted == nullptr &&
-            own.retention_cancelled == nullptr)
-            continue;
-        const int64 of_queue = args::retention("retention", own.retention).value_or(otherwise);
-        rows.add({queue_row(scan).id,
-                  {args::retention("retention_completed", own.retention_completed).value_or(of_queue),
-                   args::retention("retention_aborted", own.retention_aborted).value_or(of_queue),
-                   args::retention("retention_cancelled", own.retention_cancelled).value_or(of_queue)}});
-        for (const int64 micros : rows.last().micros)
-            shortest = Min(shortest, micros);
-    }
-    end(scan);
-    Retentions result{rows.all(), {}, shortest, otherwise};
+    Retentions result{list_queues(store, known, own_retention), {}, otherwise, otherwise};
+    for (const Retention &each : result.by_queue)
+        for (const auto &micros : each.micros)
+            result.shortest = Min(result.shortest, micros.value_or(otherwise));
     for (std::size_t i = 0; i < std::size(k_endings); i++)
         result.endings[i] = status_datum(store, k_endings[i]);
     return result;
@@ -119,7 +123,7 @@ int64 retention_of(const Retentions &retentions, int32 queue, Datum status) {
     if (found != retentions.by_queue.end() && found->queue == queue)
         for (std::size_t i = 0; i < std::size(k_endings); i++)
             if (retentions.endings[i] == status)
-                return found->micros[i];
+                return found->micros[i].value_or(retentions.otherwise);
     return retentions.otherwise;
 }
 
@@ -140,10 +144,27 @@ bool remove_task(Store &store, const store::SpecRow &spec, const ItemPointerData
     return true;
 }
 
+// A lease that was given or extended at a time that is still to come: the clock was ahead, and has been set right. Its
+// worker has its time-out from now on, as if it had just sent a heartbeat.
+constexpr int64 k_clock_step = 2 * 60 * USECS_PER_SEC; // less than that changes nothing
+
+bool is_ahead(const store::LeaseRow &lease, TimestampTz now) { return lease.updated > now + k_clock_step; }
+
+TimestampTz mend(Store &store, store::LeaseRow lease, TimestampTz now) {
+    lease.leased = std::min(lease.leased, now);
+    return extend(store, lease, DT_NOEND, now);
+}
+
 void end_expired_leases(Store &store, DutyTurn &turn) {
     const RunLimits limits = read_run_limits(store);
     for_each(scan_leases(store), &turn.portion, [&](const store::Scan &scan) {
         const store::LeaseTimes times = store::lease_times(scan);
+        if (times.deadline > turn.now + k_clock_step) {
+            if (const store::LeaseRow lease = lease_row(scan); is_ahead(lease, turn.now)) {
+                turn.next = std::min(turn.next, mend(store, lease, turn.now));
+                return true;
+            }
+        }
         const auto goes_on = [&](TimestampTz ends) {
             const TimestampTz over = Min(times.deadline, ends);
             if (over > turn.now)
@@ -336,7 +357,8 @@ bool is_still_used(const store::PlanRow &plan) {
 
 // Whether it was an old plan, which has been removed.
 bool remove_if_old(Store &store, const store::PlanRow &plan, const Retentions &retentions, TimestampTz now) {
-    if (!plan.finished || !is_old(store, plan, retentions, now) || is_still_used(plan) || !store::remove_plan(plan.id))
+    if (!plan.finished || !is_old(store, plan, retentions, now) || is_still_used(plan) ||
+        store::plans::remove(plan.id) == 0)
         return false;
     if (plan.maker == store::PlanMaker::job)
         job::forget_plan(plan.id);

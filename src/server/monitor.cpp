@@ -1,6 +1,10 @@
 // A monitor: works for one database. It sleeps until the next lease ends, the next task becomes due or it is time to
 // purge old tasks, and is woken by a commit with an earlier time (shmem/timers.h).
 //
+// An error in a duty ends the turn of that duty only (server/duties.h).
+//
+// When the launcher needs its process for another database, it leaves the time of its next work behind, and exits.
+//
 // It never waits for an application: rows that another transaction is changing are left for the next round, and it
 // waits for locks on tables for one second at most. It holds no transaction while it sleeps. It runs as the owner of
 // the tables and not as a superuser, like background workers in general: an index that a user adds to the tables may
@@ -13,6 +17,7 @@
 #include "model/appointment.h"
 #include "server/duties.h"
 #include "server/session.h"
+#include "shmem/databases.h"
 
 namespace scylla::monitor {
 
@@ -46,12 +51,15 @@ void run() {
             restart_duties();
         for (uint32 i = 0; i < duties; i++) {
             const uint32 duty = (first + i) % duties;
-            pg_atomic_write_u32(&slot->duty, duty); // an error ends us: the next monitor begins after it
+            pg_atomic_write_u32(&slot->duty, duty); // if this ends us, the next monitor begins after it
             run_duty(duty);
         }
         pg_atomic_write_u32(&slot->duty, duties - 1);
+        shmem::note_idle_until(next_known_duty());
         sleep_until(next_duty());
+        shmem::note_idle_until(0);
     }
+    shmem::leave_database(next_known_duty);
 }
 
 } // namespace
@@ -76,7 +84,8 @@ void scylla_monitor_main(Datum slot_index) {
     { run(); }
     PG_CATCH();
     {
-        count_error();
+        MemoryContextSwitchTo(TopMemoryContext);
+        count_error(CopyErrorData());
         PG_RE_THROW();
     }
     PG_END_TRY();

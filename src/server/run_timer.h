@@ -1,5 +1,5 @@
-// Interrupts a handler that a session calls at the end of its run (task/run_limit.h). Server workers have no need of
-// it: the monitor interrupts them.
+// Interrupts a handler that a session calls at the end of its run (task/run_limit.h), and the function select_work of a
+// job. Server workers have no need of it for handlers: the monitor interrupts them.
 #pragma once
 
 #include "pg/prelude.h"

@@ -80,6 +80,8 @@ Identity begin_transaction(const char *activity) {
     if (!store::hold_installed())
         report_absent();
     extension = store::identity();
+    if (slot != nullptr)
+        pg_atomic_write_u32(&slot->present, 1);
     const Identity before = become(store::tables_owner(), SECURITY_RESTRICTED_OPERATION);
     PushActiveSnapshot(GetTransactionSnapshot()); // for functions in users' indexes on the tables
     return before;
@@ -92,9 +94,7 @@ void commit_transaction(const Identity &before) {
     pgstat_report_activity(STATE_IDLE, nullptr);
 }
 
-void count_error() {
-    MemoryContextSwitchTo(TopMemoryContext);
-    const ErrorData *error = CopyErrorData();
+void count_error(const ErrorData *error) {
     if (OidIsValid(extension))
         shmem::count_error(database_id(), error->message);
 }

@@ -37,7 +37,7 @@ template <typename Work> void in_transaction(const char *activity, Work work) {
     });
 }
 
-// Leaves the error that ends this process in the statistics.
-void count_error();
+// Leaves an error in the statistics, once it is known of which extension.
+void count_error(const ErrorData *error);
 
 } // namespace scylla::monitor

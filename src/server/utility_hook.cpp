@@ -1,7 +1,11 @@
 // What commands of users must not do unnoticed.
 //
-// The hook refuses triggers, rules, constraints and row security on tables whose rows are written directly: they would
-// have no effect.
+// The hook refuses to rename the schema. Renaming a table is an accident that can be undone: then the hook tells the
+// launcher that the database can have a monitor again, and also after COMMIT PREPARED, which may bring the extension
+// and runs no callbacks.
+//
+// The hook refuses triggers, rules, constraints, unique indexes and row security on tables whose rows are written
+// directly, and that these become unlogged.
 //
 // DROP EXTENSION also drops pg_cron's job for schedules.
 //
@@ -99,13 +103,6 @@ Oid database_to_leave(Node *statement) {
     return OidIsValid(found) && compat::owns_database(found, GetUserId()) ? found : InvalidOid;
 }
 
-bool has_monitor(Oid database) {
-    for (int i = 0; i < shared->slots; i++)
-        if (pg_atomic_read_u32(&shared->slot[i].database) == database)
-            return true;
-    return false;
-}
-
 // Asks the monitor of the database to exit, keeps the launcher from starting another, and waits until it has exited. If
 // that takes too long, the command itself reports what blocks it.
 void block(Oid database) {
@@ -113,12 +110,12 @@ void block(Oid database) {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     if (shared->blocked_count < shmem::k_max_marked)
         shared->blocked[shared->blocked_count++] = {database, MyProcPid};
-    for (int i = 0; i < shared->slots; i++)
-        if (pg_atomic_read_u32(&shared->slot[i].database) == database)
-            shmem::ask_to_leave(shared->slot[i]);
+    if (shmem::MonitorSlot *slot = shmem::monitor_slot(database))
+        shmem::ask_to_leave(*slot);
     LWLockRelease(shared->lock);
     ConditionVariablePrepareToSleep(&shared->exited);
-    for (int i = 0; i < k_longest_wait && (shmem::stop_workers(database) || has_monitor(database)); i++) {
+    for (int i = 0; i < k_longest_wait && (shmem::stop_workers(database) || shmem::monitor_slot(database) != nullptr);
+         i++) {
         shmem::wake_launcher();
         ConditionVariableTimedSleep(&shared->exited, 1000, PG_WAIT_EXTENSION);
     }
@@ -170,7 +167,17 @@ Oid table_altered(const AlterTableStmt &statement) {
     return referenced(elements);
 }
 
-// The table of ours to which this statement may add something that has no effect; 0: none.
+// A unique index is refused before it is built: CREATE INDEX CONCURRENTLY commits. One of ours may be made anew.
+void refuse_unique_index(Node *statement) {
+    if (!IsA(statement, IndexStmt) || !reinterpret_cast<IndexStmt *>(statement)->unique)
+        return;
+    const IndexStmt &index = *reinterpret_cast<IndexStmt *>(statement);
+    const Oid table = direct_table(index.relation);
+    if (OidIsValid(table) && (index.idxname == nullptr || !store::is_own_index(get_rel_name(table), index.idxname)))
+        error::bypassed(get_rel_name(table));
+}
+
+// The table of ours to which this statement may add what it cannot have; 0: none.
 Oid table_added_to(Node *statement) {
     switch (nodeTag(statement)) {
     case T_CreateTrigStmt:
@@ -184,6 +191,50 @@ Oid table_added_to(Node *statement) {
     default:
         return InvalidOid;
     }
+}
+
+// ---- the schema and the extension ----------------------------------------------------------------------------------
+
+void refuse_to_rename_schema(Node *statement) {
+    if (!IsA(statement, RenameStmt))
+        return;
+    const auto *rename = reinterpret_cast<RenameStmt *>(statement);
+    if (rename->renameType == OBJECT_SCHEMA && strcmp(rename->newname, "scylla") != 0 &&
+        store::is_our_schema(get_namespace_oid(rename->subname, true)))
+        error::schema_is_fixed(rename->subname);
+}
+
+// How a statement may bring tables of the extension of which nothing else tells the launcher.
+enum class Brings : std::uint8_t {
+    nothing,
+    at_commit, // of its transaction
+    now,       // by ending a prepared transaction, which runs no callbacks
+};
+Brings may_bring_tables(Node *statement) {
+    switch (nodeTag(statement)) {
+    case T_RenameStmt:
+    case T_AlterObjectSchemaStmt:
+    case T_AlterExtensionStmt:
+    case T_AlterExtensionContentsStmt:
+        return Brings::at_commit;
+    case T_TransactionStmt: {
+        const TransactionStmtKind kind = reinterpret_cast<TransactionStmt *>(statement)->kind;
+        const bool ends_prepared = kind == TRANS_STMT_COMMIT_PREPARED || kind == TRANS_STMT_ROLLBACK_PREPARED;
+        return ends_prepared ? Brings::now : Brings::nothing;
+    }
+    default:
+        return Brings::nothing;
+    }
+}
+
+void announce(Brings brings) {
+    if (brings == Brings::nothing || shared == nullptr || shmem::is_monitored() ||
+        !OidIsValid(get_extension_oid("scylla", true)))
+        return;
+    if (brings == Brings::now)
+        shmem::announce_extension();
+    else
+        shmem::note_extension();
 }
 
 int count_bypassed(Oid table) {
@@ -203,6 +254,8 @@ extern "C" void on_utility(PlannedStmt *statement, const char *query, bool read_
                            ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *environment,
                            DestReceiver *receiver, QueryCompletion *completion) {
     const ProcessUtility_hook_type next = previous_hook != nullptr ? previous_hook : standard_ProcessUtility;
+    if (!creating_extension)
+        refuse_unique_index(statement->utilityStmt);
     const Oid table = creating_extension ? InvalidOid : table_added_to(statement->utilityStmt);
     if (OidIsValid(table)) {
         const int before = count_bypassed(table);
@@ -212,8 +265,11 @@ extern "C" void on_utility(PlannedStmt *statement, const char *query, bool read_
     }
     if (!creating_extension && drops_extension(statement->utilityStmt))
         schedule::drop_job();
+    refuse_to_rename_schema(statement->utilityStmt);
+    const Brings brings = may_bring_tables(statement->utilityStmt);
     if (shared == nullptr || !changes_databases(statement->utilityStmt)) {
         next(statement, query, read_only_tree, context, params, environment, receiver, completion);
+        announce(brings);
         return;
     }
     const Oid database = database_to_leave(statement->utilityStmt);
@@ -221,6 +277,7 @@ extern "C" void on_utility(PlannedStmt *statement, const char *query, bool read_
     if (OidIsValid(database))
         block(database);
     next(statement, query, read_only_tree, context, params, environment, receiver, completion);
+    announce(brings);
 }
 
 } // namespace

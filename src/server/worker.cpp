@@ -7,23 +7,29 @@
 // are lost only together with the completion, and a worker's commit that depends on it flushes it too.
 //
 // SIGTERM interrupts a call: the task is yielded, and the process ends. SIGINT interrupts it because the task was taken
-// away (shmem/workers.h), or as an error of the handler, for example from pg_cancel_backend().
+// away (shmem/workers.h), or as an error of the handler, for example from pg_cancel_backend(). If the call does not
+// end, the launcher condemns the worker: then SIGTERM ends the process as soon as it checks for interrupts.
 #include "server/worker.h"
 
 #include "pg/clock.h"
 #include "pg/error.h"
+#include "pg/growing.h"
 #include "pg/memory.h"
+#include "pg/text.h"
 #include "queue/handler.h"
 #include "queue/lease.h"
 #include "schedule/run.h"
 #include "server/handlers.h"
+#include "server/run_timer.h"
 #include "shmem/waiters.h"
 #include "shmem/workers.h"
 #include "task/open.h"
+#include "task/run_limit.h"
 
 extern "C" {
 #include "commands/async.h"
 #include "commands/prepare.h"
+#include "common/pg_prng.h"
 #include "utils/portal.h"
 #include "utils/timeout.h"
 #include <signal.h>
@@ -43,20 +49,22 @@ volatile sig_atomic_t terminated = 0;
 volatile sig_atomic_t is_calling = 0;
 bool has_caught = false; // the handler has caught an interrupt because its task was taken away
 
-extern "C" void on_terminate(int) {
+void end_process() {
+    InterruptPending = 1;
+    ProcDiePending = 1;
+}
+
+extern "C" void on_terminate(SCYLLA_SIGNAL) {
     const int saved = errno;
     terminated = 1;
-    if (is_calling != 0) {
+    if (place->condemned)
+        end_process();
+    else if (is_calling != 0) {
         InterruptPending = 1;
         QueryCancelPending = 1;
     }
     SetLatch(MyLatch);
     errno = saved;
-}
-
-void end_process() {
-    InterruptPending = 1;
-    ProcDiePending = 1;
 }
 
 // A handler that catches the interrupt of SIGTERM and continues is ended at its next step. A handler whose task was
@@ -81,13 +89,14 @@ extern "C" void on_subtransaction(SubXactEvent event, SubTransactionId, SubTrans
 extern "C" void leave_worker_slot(int, Datum) {
     LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
     place->pid = 0;
-    place->task = 0;
+    shmem::forget_call(*place);
     LWLockRelease(shmem::shared->lock);
     pg_atomic_write_u32(&place->proc, 0);
     shmem::wake_launcher();
 }
 
 bool is_to_end() { return terminated != 0 || !shmem::is_running(*place); }
+bool may_go_on() { return !is_to_end() && steady_now() < turn_ends; }
 
 void begin_transaction() {
     SetCurrentStatementStartTimestamp();
@@ -117,13 +126,12 @@ void discard_session() {
     ResetSequenceCaches();
 }
 
-// name: of the task, or of the schedule (id: 0).
-void begin_call(const text *name, int64 id) {
+void begin_call(const shmem::Call &call) {
     discard_session();
-    pgstat_report_appname(text_to_cstring(name));
+    pgstat_report_appname(pnstrdup(call.name.data(), call.name.size()));
     QueryCancelPending = 0; // meant for an earlier task that has ended
     has_caught = false;
-    shmem::begin_call(*place, id);
+    shmem::begin_call(*place, call);
     is_calling = 1;
     if (terminated != 0) {
         InterruptPending = 1;
@@ -163,6 +171,15 @@ template <typename Work> void with_snapshot(Work work) {
     commit_and_begin();
 }
 
+// A schedule that has run for as long as a handler may. Returned in this memory context.
+ErrorData *took_too_long() {
+    auto *error = static_cast<ErrorData *>(palloc0(sizeof(ErrorData)));
+    error->sqlerrcode = ERRCODE_QUERY_CANCELED;
+    error->message = psprintf("it took longer than scylla.handler_timeout (%s)",
+                              GetConfigOptionByName("scylla.handler_timeout", nullptr, false));
+    return error;
+}
+
 // Runs a schedule. Returns the error that has rolled it back, in this memory context. Begins and ends in a transaction.
 ErrorData *run_schedule(const text *name) {
     MemoryContext caller = CurrentMemoryContext;
@@ -183,19 +200,27 @@ ErrorData *run_schedule(const text *name) {
     return error;
 }
 
-// Runs the due schedules of this role, each in a transaction of its own. Begins and ends in a transaction.
+// Runs due schedules of this role, each in a transaction of its own, until its turn ends. Begins and ends in a
+// transaction.
 int64 run_schedules(MemoryContext memory) {
     if (!schedule::monitor_ticks())
         return 0;
     MemoryContext caller = MemoryContextSwitchTo(memory);
-    std::span<store::NextSchedule> due;
-    with_snapshot([&] { due = store::due_jobs(GetUserNameFromId(GetUserId(), false), GetCurrentTimestamp()); });
-    for (const store::NextSchedule &next : due) {
-        if (is_to_end())
+    std::span<store::schedules::DueJob> due;
+    with_snapshot([&] {
+        due = store::schedules::due_jobs(store::schedule_home(), GetUserNameFromId(GetUserId(), false),
+                                         GetCurrentTimestamp());
+    });
+    turn_ends = steady_now() + k_turn;
+    for (const store::schedules::DueJob &next : due) {
+        if (!may_go_on())
             break;
         MemoryContextSwitchTo(memory);
-        begin_call(next.name, 0);
+        begin_call({0, 0, view(next.job), view(next.name)});
+        handlers::start_run_timer(GetCurrentTimestamp() + default_call());
         const ErrorData *error = run_schedule(next.name);
+        if (handlers::stop_run_timer() && error != nullptr)
+            error = took_too_long();
         const bool interrupted = end_call();
         QueryCancelPending = 0; // it may have arrived after the call
         if (!interrupted && error != nullptr)
@@ -207,14 +232,29 @@ int64 run_schedules(MemoryContext memory) {
 
 // ---- queues --------------------------------------------------------------------------------------------------------
 
-bool may_go_on() { return !is_to_end() && steady_now() < turn_ends; }
-
-// The queues of this role that have a handler, at most k_queues.
+// A queue of this role that has a handler.
+struct Queue {
+    text *name;
+    int32 id;
+    int64 calls; // of other workers of the role
+    uint32 place;
+};
 struct Queues {
-    std::array<text *, k_queues> name;
-    std::array<shmem::Awaited, k_queues + 1> id; // and k_any_new_queue
+    std::span<Queue> all;                        // those with the fewest calls first, others in any order
+    std::array<shmem::Awaited, k_queues + 1> id; // of the first of them, and k_any_new_queue
     std::size_t count;
 };
+
+std::span<Queue> in_turn(std::span<Queue> queues) {
+    for (Queue &queue : queues) {
+        queue.calls = shmem::count_calls(MyDatabaseId, GetUserId(), queue.id);
+        queue.place = pg_prng_uint32(&pg_global_prng_state);
+    }
+    std::sort(queues.begin(), queues.end(), [](const Queue &a, const Queue &b) {
+        return a.calls != b.calls ? a.calls < b.calls : a.place < b.place;
+    });
+    return queues;
+}
 
 [[noreturn]] void end_without_failure() {
     (void)shmem::advance(place->state, model::ProcessEvent::stop);
@@ -224,7 +264,6 @@ struct Queues {
 // Returned in memory that outlives the transaction. Exits if the extension or the role is gone, or the role may not
 // have workers any more.
 Queues read_queues(MemoryContext memory) {
-    Queues queues{};
     if (!store::hold_installed())
         proc_exit(0);
     const char *role = GetUserNameFromId(GetUserId(), true);
@@ -235,21 +274,24 @@ Queues read_queues(MemoryContext memory) {
     store::Store store = store::open(AccessShareLock);
     store::Scan scan = scan_queues(store);
     MemoryContext caller = MemoryContextSwitchTo(memory);
-    while (next(scan) && queues.count < k_queues) {
+    Growing<Queue> found;
+    while (next(scan)) {
         const store::QueueRow row = queue_row(scan);
-        if (row.handler == nullptr || row.paused || std::string_view(row.owner) != role)
-            continue;
-        queues.name[queues.count] = row.name;
-        queues.id[queues.count++] = row.id;
+        if (row.handler != nullptr && !row.paused && std::string_view(row.owner) == role)
+            found.add({row.name, row.id, 0, 0});
     }
     MemoryContextSwitchTo(caller);
     end(scan);
     close(store);
+    Queues queues{.all = in_turn(found.all()), .id = {}, .count = Min(found.size(), k_queues)};
+    for (std::size_t i = 0; i < queues.count; i++)
+        queues.id[i] = queues.all[i].id;
     queues.id[queues.count] = shmem::k_any_new_queue;
     return queues;
 }
 
-// Enters the list of waiters before the snapshot is taken. *again: when rates may allow a lease (steady_now()).
+// Enters the list of waiters before the snapshot is taken: for so many queues as can be waited for. For tasks of others
+// the launcher wakes the worker. *again: when rates may allow a lease (steady_now()).
 bool look(const Queues &queues, int64 *again) {
     shmem::enlist(std::span(queues.id).first(queues.count + 1));
     store::Store store = store::open(AccessShareLock);
@@ -311,9 +353,11 @@ void work() {
         pgstat_report_activity(STATE_RUNNING, "calling functions");
         const Queues queues = read_queues(memory);
         int64 count = run_schedules(memory);
-        for (std::size_t i = 0; i < queues.count && !is_to_end(); i++) {
+        for (const Queue &queue : queues.all) {
+            if (is_to_end())
+                break;
             turn_ends = steady_now() + k_turn;
-            count += run_tasks(worker, queues.name[i], PG_INT64_MAX);
+            count += run_tasks(worker, queue.name, PG_INT64_MAX);
         }
         if (count > 0)
             idle_ends = steady_now() + k_idle;

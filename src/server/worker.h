@@ -18,6 +18,12 @@ void register_handler_duty();
 // The same for the engine of workflows.
 void register_engine_duty();
 
+// Has another database give up a process: one that is idle, or the engine that has worked longest. False: there is
+// none.
+bool free_process(Oid except, int64 now);
+// Asks the monitor of another database to leave that has nothing to do for longest, for its process. False: all work,
+// or will soon.
+bool dismiss_idle_monitor(Oid except);
 // Whether the launcher may start processes in the database now.
 bool is_blocked(Oid database);
 

@@ -1,8 +1,9 @@
 #include "shmem/pending.h"
 
+#include "pg/growing.h"
 #include "pg/text.h"
+#include "shmem/databases.h"
 #include "shmem/key_notes.h"
-#include "shmem/timers.h"
 #include "shmem/waiters.h"
 #include "shmem/workers.h"
 
@@ -60,8 +61,7 @@ struct Pending {
     bool recheck_all; // more than there is room for
     std::size_t rechecks;
     std::array<int64, k_rechecks> recheck;
-    std::size_t taken_away; // running tasks
-    std::array<int64, 64> taken_from;
+    Growing<int64> taken_away; // running tasks
     bool placed;
     bool all_pools; // more than there is room for
     std::size_t pools;
@@ -142,37 +142,31 @@ Note *find_or_make_note(Oid file, int32 queue, int16 priority) {
 std::span<Note> notes() noexcept { return {pending.note, pending.count}; }
 
 void tell_monitor() noexcept {
-    for (int i = 0; i < shared->slots; i++) {
-        MonitorSlot &slot = shared->slot[i];
-        if (pg_atomic_read_u32(&slot.database) != MyDatabaseId)
-            continue;
-        bool earlier = false;
-        for (std::size_t t = 0; t < k_timers; t++)
-            if (pending.any_time[t] && lower(slot, static_cast<Timer>(t), pending.time[t]))
-                earlier = true;
-        if (earlier)
-            wake(pg_atomic_read_u32(&slot.proc));
+    MonitorSlot *slot = monitor_slot(MyDatabaseId);
+    if (slot == nullptr)
         return;
-    }
+    bool earlier = false;
+    for (std::size_t t = 0; t < k_timers; t++)
+        if (pending.any_time[t] && lower(*slot, static_cast<Timer>(t), pending.time[t]))
+            earlier = true;
+    if (earlier)
+        wake(pg_atomic_read_u32(&slot->proc));
 }
 
 void tell_rechecks() noexcept {
-    for (int i = 0; i < shared->slots; i++) {
-        MonitorSlot &slot = shared->slot[i];
-        if (pg_atomic_read_u32(&slot.database) != MyDatabaseId)
-            continue;
-        LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-        for (std::size_t r = 0; r < pending.rechecks; r++) {
-            if (slot.rechecks == k_rechecks)
-                slot.recheck_all = true;
-            else
-                slot.recheck[slot.rechecks++] = pending.recheck[r];
-        }
-        slot.recheck_all = slot.recheck_all || pending.recheck_all;
-        LWLockRelease(shared->lock);
-        wake(pg_atomic_read_u32(&slot.proc));
+    MonitorSlot *slot = monitor_slot(MyDatabaseId);
+    if (slot == nullptr)
         return;
+    LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+    for (std::size_t r = 0; r < pending.rechecks; r++) {
+        if (slot->rechecks == k_rechecks)
+            slot->recheck_all = true;
+        else
+            slot->recheck[slot->rechecks++] = pending.recheck[r];
     }
+    slot->recheck_all = slot->recheck_all || pending.recheck_all;
+    LWLockRelease(shared->lock);
+    wake(pg_atomic_read_u32(&slot->proc));
 }
 
 void add_pool(std::array<int64, k_changed_pools> &to, std::size_t *count, bool *all, int64 pool) noexcept {
@@ -185,19 +179,27 @@ void add_pool(std::array<int64, k_changed_pools> &to, std::size_t *count, bool *
 }
 
 void tell_pools() noexcept {
-    for (int i = 0; i < shared->slots; i++) {
-        MonitorSlot &slot = shared->slot[i];
-        if (pg_atomic_read_u32(&slot.database) != MyDatabaseId)
-            continue;
-        LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-        for (std::size_t p = 0; p < pending.pools; p++)
-            add_pool(slot.pool, &slot.pools, &slot.all_pools, pending.pool[p]);
-        slot.all_pools = slot.all_pools || pending.all_pools;
-        LWLockRelease(shared->lock);
-        lower(slot, Timer::placement, 0);
-        wake(pg_atomic_read_u32(&slot.proc));
+    MonitorSlot *slot = monitor_slot(MyDatabaseId);
+    if (slot == nullptr)
         return;
-    }
+    LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+    for (std::size_t p = 0; p < pending.pools; p++)
+        add_pool(slot->pool, &slot->pools, &slot->all_pools, pending.pool[p]);
+    slot->all_pools = slot->all_pools || pending.all_pools;
+    LWLockRelease(shared->lock);
+    lower(*slot, Timer::placement, 0);
+    wake(pg_atomic_read_u32(&slot->proc));
+}
+
+// For the launcher: after the monitor has been told, which may be about to exit.
+void tell_database() noexcept {
+    TimestampTz when =
+        pending.rechecks > 0 || pending.recheck_all || pending.pools > 0 || pending.all_pools ? 0 : k_never;
+    for (std::size_t t = 0; t < k_timers; t++)
+        if (pending.any_time[t])
+            when = Min(when, pending.time[t]);
+    if (when != k_never)
+        note_due(MyDatabaseId, when);
 }
 
 // Wakes the engine, or the monitor that has one started.
@@ -208,6 +210,8 @@ void tell_engine() noexcept {
         ask_for_engine(MyDatabaseId);
 }
 
+} // namespace
+
 void announce_extension() noexcept {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     if (shared->announced_count < k_max_marked)
@@ -217,6 +221,8 @@ void announce_extension() noexcept {
     LWLockRelease(shared->lock);
     wake_launcher();
 }
+
+namespace {
 
 void give_back_databases() noexcept {
     pg_atomic_write_u32(&shared->rescan, 1); // before the launcher can see that they are free: they may be gone
@@ -288,10 +294,12 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
             announce_extension();
         if (pending.agenda)
             tell_engine();
-        for (std::size_t i = 0; i < pending.taken_away; i++)
-            interrupt_call(MyDatabaseId, pending.taken_from[i]);
+        if (pending.taken_away.size() > 0)
+            interrupt_calls(MyDatabaseId, pending.taken_away.all());
         tell_monitor();
     }
+    if (event != XACT_EVENT_ABORT)
+        tell_database();
     if (pending.databases)
         give_back_databases();
     drop_key_notes();
@@ -305,7 +313,7 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     pending.agenda = false;
     pending.recheck_all = false;
     pending.rechecks = 0;
-    pending.taken_away = 0;
+    pending.taken_away.clear();
     pending.placed = false;
     pending.all_pools = false;
     pending.pools = 0;
@@ -421,29 +429,29 @@ void note_recheck(int64 id) {
         pending.recheck_all = true;
 }
 
-bool has_monitor() noexcept {
-    if (shared == nullptr)
-        return false;
-    for (int i = 0; i < shared->slots; i++)
-        if (pg_atomic_read_u32(&shared->slot[i].database) == MyDatabaseId)
-            return true;
-    return false;
+bool has_monitor() noexcept { return monitor_slot(MyDatabaseId) != nullptr; }
+
+bool is_monitored() noexcept {
+    MonitorSlot *slot = monitor_slot(MyDatabaseId);
+    return slot != nullptr && pg_atomic_read_u32(&slot->present) != 0;
 }
 
 bool monitor_is_running() noexcept {
-    if (shared == nullptr)
-        return false;
-    for (int i = 0; i < shared->slots; i++)
-        if (pg_atomic_read_u32(&shared->slot[i].database) == MyDatabaseId &&
-            pg_atomic_read_u32(&shared->slot[i].proc) != 0)
-            return true;
-    return false;
+    MonitorSlot *slot = monitor_slot(MyDatabaseId);
+    return slot != nullptr && pg_atomic_read_u32(&slot->proc) != 0;
+}
+
+Failing failing_duties() noexcept {
+    MonitorSlot *slot = monitor_slot(MyDatabaseId);
+    if (slot == nullptr)
+        return {};
+    return {pg_atomic_read_u64(&slot->failing), static_cast<TimestampTz>(pg_atomic_read_u64(&slot->failing_since))};
 }
 
 void note_taken_away(int64 id) {
-    if (shared == nullptr || pending.taken_away == pending.taken_from.size())
+    if (shared == nullptr)
         return; // the handler runs to its end in vain
-    pending.taken_from[pending.taken_away++] = id;
+    pending.taken_away.add(id, TopMemoryContext);
     pending.any = true;
 }
 
@@ -501,19 +509,14 @@ void note_progress(Oid file, int32 queue, int16 priority, const Progress &progre
 }
 
 ChangedPools take_changed_pools() {
-    ChangedPools taken{};
-    for (int i = 0; shared != nullptr && i < shared->slots; i++) {
-        MonitorSlot &slot = shared->slot[i];
-        if (pg_atomic_read_u32(&slot.database) != MyDatabaseId)
-            continue;
-        LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-        taken = {slot.all_pools || slot.pools == 0, slot.pools, slot.pool};
-        slot.all_pools = false;
-        slot.pools = 0;
-        LWLockRelease(shared->lock);
-        return taken;
-    }
-    taken.all = true;
+    MonitorSlot *slot = monitor_slot(MyDatabaseId);
+    if (slot == nullptr)
+        return {true, 0, {}};
+    LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+    const ChangedPools taken{slot->all_pools || slot->pools == 0, slot->pools, slot->pool};
+    slot->all_pools = false;
+    slot->pools = 0;
+    LWLockRelease(shared->lock);
     return taken;
 }
 

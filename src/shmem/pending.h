@@ -25,6 +25,14 @@ void note_recheck(int64 id);
 // Whether the database has a monitor that acts on the notes, now or after it has started again.
 bool has_monitor() noexcept;
 bool monitor_is_running() noexcept;
+// Whether it has a monitor that has found the extension.
+bool is_monitored() noexcept;
+// What the monitor of this database cannot do: duties whose last turn ended with an error, as bits by their numbers.
+struct Failing {
+    uint64 duties;
+    TimestampTz since;
+};
+Failing failing_duties() noexcept;
 // Somebody other than its worker has ended a running task: a server worker stops running it.
 void note_taken_away(int64 id);
 // A pool has changed, so a task in its line may be able to start. 0: any pool.
@@ -43,8 +51,10 @@ ChangedPools take_changed_pools();
 void note_plan_finished();
 // The engine of workflows has something to do.
 void note_agenda();
-// The extension was created in this database.
+// The extension was created in this database, or its tables may be there again: if there is no monitor, the launcher
+// looks. For what is not undone if this transaction rolls back: announce_extension().
 void note_extension();
+void announce_extension() noexcept;
 // Databases are created, dropped or changed. When the transaction ends, committed or not, the launcher may start
 // monitors again in those that this backend has blocked (Shared::blocked).
 void note_databases();

@@ -1,6 +1,7 @@
 #include "shmem/shared.h"
 
 #include "pg/settings.h"
+#include "shmem/databases.h"
 #include "shmem/gaps.h"
 #include "shmem/heads.h"
 #include "shmem/rates.h"
@@ -33,6 +34,7 @@ extern "C" void request() {
     RequestAddinShmemSpace(MAXALIGN(key_places_size()));
     RequestAddinShmemSpace(MAXALIGN(heads_size()));
     RequestAddinShmemSpace(MAXALIGN(gaps_size()));
+    RequestAddinShmemSpace(MAXALIGN(databases_size()));
     RequestNamedLWLockTranche("scylla", k_first_heads_lock + heads_locks());
 }
 
@@ -56,7 +58,10 @@ extern "C" void startup() {
             pg_atomic_init_u32(&slot.database, 0);
             pg_atomic_init_u32(&slot.proc, 0);
             pg_atomic_init_u32(&slot.state, 0);
+            pg_atomic_init_u32(&slot.present, 0);
             pg_atomic_init_u32(&slot.duty, 0);
+            pg_atomic_init_u64(&slot.failing, 0);
+            pg_atomic_init_u64(&slot.failing_since, 0);
             for (pg_atomic_uint64 &wake : slot.wake)
                 pg_atomic_init_u64(&wake, 0);
         }
@@ -78,6 +83,8 @@ extern "C" void startup() {
     make_heads(heads, &locks[k_first_heads_lock], found);
     auto *gaps = static_cast<GapTable *>(ShmemInitStruct("scylla gaps", gaps_size(), &found));
     make_gaps(gaps, &locks[k_first_gaps_lock], found);
+    auto *databases = static_cast<KnownDatabases *>(ShmemInitStruct("scylla databases", databases_size(), &found));
+    make_databases(databases, found);
     LWLockRelease(AddinShmemInitLock);
     shared = made;
 }
@@ -110,10 +117,16 @@ void wake(uint32 proc_plus_one) noexcept {
         SetLatch(&ProcGlobal->allProcs[proc_plus_one - 1].procLatch);
 }
 
-void wake_monitor(Oid database) noexcept {
-    for (int i = 0; i < shared->slots; i++)
+MonitorSlot *monitor_slot(Oid database) noexcept {
+    for (int i = 0; shared != nullptr && i < shared->slots; i++)
         if (pg_atomic_read_u32(&shared->slot[i].database) == database)
-            wake(pg_atomic_read_u32(&shared->slot[i].proc));
+            return &shared->slot[i];
+    return nullptr;
+}
+
+void wake_monitor(Oid database) noexcept {
+    if (MonitorSlot *slot = monitor_slot(database))
+        wake(pg_atomic_read_u32(&slot->proc));
 }
 
 void wake_launcher() noexcept {

@@ -1,5 +1,6 @@
 // What transactions have done: noted in the memory of the backend, by savepoint, and added to the counters when they
 // commit.
+#include "shmem/databases.h"
 #include "shmem/stat_entries.h"
 #include "shmem/waiters.h"
 
@@ -74,6 +75,7 @@ void announce(const StatId &id, TimestampTz now) noexcept {
         return;
     pg_atomic_write_u32(&stats->untold, 1);
     wake_monitor(id.database);
+    note_due(id.database, 0);
 }
 
 // What was taken by a transaction, or a part of it, that rolls back can be leased again.
@@ -294,6 +296,8 @@ bool found_empty(const StatId &id) noexcept {
     LWLockRelease(stats->lock);
     return told;
 }
+
+bool is_any_untold() noexcept { return pg_atomic_read_u32(&stats->untold) != 0; }
 
 std::size_t take_untold(const StatId &monitor, bool again, std::span<int32> queues) noexcept {
     if (pg_atomic_exchange_u32(&stats->untold, 0) == 0 && !again)

@@ -105,6 +105,8 @@ bool found_empty(const StatId &id) noexcept;
 // The queues of the database for which the monitor has to send a NOTIFY. Returns how many. `again`: also those whose
 // mark was set before, because an earlier monitor may have died before it sent them.
 std::size_t take_untold(const StatId &monitor, bool again, std::span<int32> queues) noexcept;
+// Whether there are any, in any database.
+bool is_any_untold() noexcept;
 
 // Whether this transaction has noted anything: its changes are in no counter yet, but a count of the tables sees them.
 bool has_own_stats() noexcept;

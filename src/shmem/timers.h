@@ -10,9 +10,12 @@ namespace scylla::shmem {
 
 inline constexpr TimestampTz k_never = DT_NOEND;
 
-// True if the timer was later.
+// True if the time was later.
+bool lower(pg_atomic_uint64 &time, TimestampTz when) noexcept;
 bool lower(MonitorSlot &slot, Timer timer, TimestampTz when) noexcept;
 void clear(MonitorSlot &slot, Timer timer) noexcept;
 TimestampTz earliest(MonitorSlot &slot, Timer timer) noexcept;
+// Of all timers.
+TimestampTz earliest(MonitorSlot &slot) noexcept;
 
 } // namespace scylla::shmem

@@ -87,7 +87,7 @@ void make_waiters(Waiters *made, LWLock *lock, bool found) {
 }
 
 Awaited unknown_queue(std::string_view name) noexcept {
-    return k_agenda - 1 - static_cast<Awaited>(hash_of(name, waiters->seed) >> 2);
+    return k_slow_agenda - 1 - static_cast<Awaited>(hash_of(name, waiters->seed) >> 2);
 }
 
 void enlist(std::span<const Awaited> awaited) {

@@ -18,12 +18,13 @@ namespace scylla::shmem {
 using Awaited = int64;
 inline constexpr int k_max_wait_queues = 64;
 inline constexpr Awaited k_any_new_queue = 0;
-inline constexpr Awaited k_plans = -1;  // the end of any plan
-inline constexpr Awaited k_agenda = -2; // something for the engine of workflows
+inline constexpr Awaited k_plans = -1;       // the end of any plan
+inline constexpr Awaited k_agenda = -2;      // something for the engine of workflows
+inline constexpr Awaited k_slow_agenda = -3; // something for that of the slow lane
 
 // A queue that does not exist yet. The hash has a random seed, so nobody can choose two names with the same hash.
 Awaited unknown_queue(std::string_view name) noexcept;
-constexpr bool is_unknown_queue(Awaited awaited) noexcept { return awaited < k_agenda; }
+constexpr bool is_unknown_queue(Awaited awaited) noexcept { return awaited < k_slow_agenda; }
 
 // The list, with room for every backend (shared.cpp makes it).
 struct Waiters;

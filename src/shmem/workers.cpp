@@ -4,7 +4,8 @@ extern "C" {
 #include <signal.h>
 }
 
-#include "shmem/timers.h"
+#include "pg/clock.h"
+#include "shmem/databases.h"
 
 namespace scylla::shmem {
 
@@ -12,11 +13,12 @@ void keep_wanted(const WantedWorkers &wanted) {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     int at = 0;
     while (at < shared->wanted_count &&
-           (shared->wanted[at].database != wanted.database || shared->wanted[at].role != wanted.role))
+           (shared->wanted[at].database != wanted.database || shared->wanted[at].role != wanted.role ||
+            (shared->wanted[at].queue == 0) != (wanted.queue == 0)))
         at++;
     if (at < shared->wanted_count && shared->wanted[at].tasks > wanted.tasks)
-        at = k_max_workers;
-    if (at < k_max_workers) { // else the next look asks again
+        at = k_max_wanted;
+    if (at < k_max_wanted) { // else the next look asks again
         shared->wanted[at] = wanted;
         shared->wanted_count = Max(shared->wanted_count, at + 1);
     }
@@ -28,13 +30,30 @@ void want_workers(const WantedWorkers &wanted) {
     wake_launcher();
 }
 
-std::size_t take_wanted(std::span<WantedWorkers, k_max_workers> wanted) {
+std::size_t take_wanted(std::span<WantedWorkers, k_max_wanted> wanted) {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     const auto count = static_cast<std::size_t>(shared->wanted_count);
     std::copy_n(shared->wanted, count, wanted.begin());
     shared->wanted_count = 0;
     LWLockRelease(shared->lock);
     return count;
+}
+
+namespace {
+
+// Under the lock.
+void tell_to_end(WorkerSlot &worker) {
+    if (worker.calls && worker.told == 0)
+        worker.told = steady_now();
+}
+
+} // namespace
+
+void forget_call(WorkerSlot &worker) noexcept {
+    worker.calls = false;
+    worker.task = 0;
+    worker.queue = 0;
+    worker.told = 0;
 }
 
 void ask_to_leave(WorkerSlot &worker) noexcept {
@@ -45,10 +64,20 @@ void ask_to_leave(WorkerSlot &worker) noexcept {
 void stop(WorkerSlot &worker) noexcept {
     ask_to_leave(worker);
     // A pid is of this worker as long as the slot is in use: it removes it itself, under the lock.
-    LWLockAcquire(shared->lock, LW_SHARED);
-    if (worker.pid != 0)
+    LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+    if (worker.pid != 0) {
+        tell_to_end(worker);
         kill(worker.pid, SIGTERM);
+    }
     LWLockRelease(shared->lock);
+    wake_launcher();
+}
+
+void condemn(WorkerSlot &worker) noexcept {
+    LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+    worker.condemned = true;
+    LWLockRelease(shared->lock);
+    stop(worker);
 }
 
 bool stop_workers(Oid database) noexcept {
@@ -61,41 +90,80 @@ bool stop_workers(Oid database) noexcept {
     return any;
 }
 
-bool has_engine(Oid database) noexcept {
+bool has_engine(Oid database, bool slow) noexcept {
     return std::any_of(std::begin(shared->worker), std::end(shared->worker), [&](WorkerSlot &worker) {
-        return pg_atomic_read_u32(&worker.database) == database && !OidIsValid(worker.role) &&
+        return pg_atomic_read_u32(&worker.database) == database && !OidIsValid(worker.role) && worker.slow == slow &&
                state_of(worker) != model::ProcessState::stopping;
     });
 }
 
 void ask_for_engine(Oid database) noexcept {
-    for (MonitorSlot &slot : std::span(shared->slot).first(static_cast<std::size_t>(shared->slots)))
-        if (pg_atomic_read_u32(&slot.database) == database && lower(slot, Timer::workflow, 0))
-            wake(pg_atomic_read_u32(&slot.proc));
+    if (MonitorSlot *slot = monitor_slot(database); slot != nullptr && lower(*slot, Timer::workflow, 0))
+        wake(pg_atomic_read_u32(&slot->proc));
+    note_due(database, 0);
 }
 
 namespace {
 
 const char *describe(WorkerSlot &worker) {
-    if (state_of(worker) == model::ProcessState::stopping)
+    const bool goes_on = worker.calls && worker.told == 0; // asked to exit when its call has ended
+    if (state_of(worker) == model::ProcessState::stopping && !goes_on)
         return "stopping";
     if (worker.pid == 0)
         return "starting";
-    if (worker.task != 0)
+    if (worker.calls)
         return "running";
     return pg_atomic_read_u32(&worker.idle) != 0 ? "idle" : "looking";
 }
 
 } // namespace
 
-std::size_t look_at_workers(Oid database, std::span<WorkerState, k_max_workers> states) {
+std::size_t look_at_workers(std::span<WorkerState, k_max_workers> states) {
     std::size_t count = 0;
     LWLockAcquire(shared->lock, LW_SHARED);
     for (WorkerSlot &worker : shared->worker)
-        if (pg_atomic_read_u32(&worker.database) == database)
-            states[count++] = {worker.pid, worker.role, describe(worker), worker.task, worker.since};
+        if (const Oid database = pg_atomic_read_u32(&worker.database); database != 0)
+            states[count++] = {worker.pid,   database,  worker.role, describe(worker), worker.calls,
+                               worker.queue, worker.of, worker.name, worker.since,     is_lost(worker)};
     LWLockRelease(shared->lock);
     return count;
+}
+
+CallNow call_of(WorkerSlot &worker) noexcept {
+    LWLockAcquire(shared->lock, LW_SHARED);
+    const CallNow call = worker.calls
+                             ? CallNow{.length = Max(steady_now() - worker.began, int64{1}),
+                                       .queue = worker.queue,
+                                       .is_task = worker.task != 0,
+                                       .told_for = worker.told != 0 ? Max(steady_now() - worker.told, int64{1}) : 0}
+                             : CallNow{};
+    LWLockRelease(shared->lock);
+    return call;
+}
+
+bool is_lost(WorkerSlot &worker) noexcept { return worker.condemned && worker.calls; }
+
+int64 count_calls(Oid database, Oid role, int32 queue) noexcept {
+    LWLockAcquire(shared->lock, LW_SHARED);
+    const auto count = std::count_if(std::begin(shared->worker), std::end(shared->worker), [&](WorkerSlot &worker) {
+        return pg_atomic_read_u32(&worker.database) == database && worker.role == role && worker.calls &&
+               worker.queue == queue;
+    });
+    LWLockRelease(shared->lock);
+    return count;
+}
+
+std::optional<TimestampTz> all_busy_since(int64 workers) noexcept {
+    int64 busy = 0;
+    TimestampTz last = 0;
+    LWLockAcquire(shared->lock, LW_SHARED);
+    for (WorkerSlot &worker : shared->worker)
+        if (pg_atomic_read_u32(&worker.database) != 0 && worker.calls && !is_lost(worker)) {
+            busy++;
+            last = Max(last, worker.since);
+        }
+    LWLockRelease(shared->lock);
+    return workers > 0 && busy >= workers ? std::optional(last) : std::nullopt;
 }
 
 void set_idle(WorkerSlot &worker, bool idle) noexcept {
@@ -105,24 +173,35 @@ void set_idle(WorkerSlot &worker, bool idle) noexcept {
     LWLockRelease(shared->lock);
 }
 
-void begin_call(WorkerSlot &worker, int64 task) noexcept {
+namespace {
+
+void copy(std::string_view from, CallText &to) {
+    const int size = static_cast<int>(from.size());
+    const int most = static_cast<int>(to.size()) - 1;
+    const int kept = size <= most ? size : pg_mbcliplen(from.data(), size, most);
+    std::copy_n(from.data(), kept, to.begin());
+    to[static_cast<std::size_t>(kept)] = 0;
+}
+
+} // namespace
+
+void begin_call(WorkerSlot &worker, const Call &call) noexcept {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-    worker.task = task;
+    worker.calls = true;
+    worker.task = call.task;
+    worker.queue = call.queue;
+    copy(call.of, worker.of);
+    copy(call.name, worker.name);
     worker.since = GetCurrentTimestamp();
+    worker.began = steady_now();
+    worker.told = 0;
     worker.interrupted = false;
     LWLockRelease(shared->lock);
 }
 
-int64 length_of_call(WorkerSlot &worker) noexcept {
-    LWLockAcquire(shared->lock, LW_SHARED);
-    const int64 length = worker.task != 0 ? Max(GetCurrentTimestamp() - worker.since, int64{1}) : 0;
-    LWLockRelease(shared->lock);
-    return length;
-}
-
 bool end_call(WorkerSlot &worker) noexcept {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-    worker.task = 0;
+    forget_call(worker);
     worker.since = GetCurrentTimestamp();
     const bool interrupted = worker.interrupted;
     LWLockRelease(shared->lock);
@@ -166,19 +245,27 @@ bool end_session_call() noexcept {
     return interrupted;
 }
 
-void interrupt_call(Oid database, int64 task) noexcept {
+void interrupt_calls(Oid database, std::span<int64> tasks) noexcept {
+    std::sort(tasks.begin(), tasks.end());
+    bool any = false;
+    const auto is_one = [&](int64 task) { return std::binary_search(tasks.begin(), tasks.end(), task); };
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     for (SessionCall &call : shared->session_call)
-        if (call.pid != 0 && call.task == task && call.database == database) {
+        if (call.pid != 0 && call.database == database && is_one(call.task)) {
             call.interrupted = true;
             kill(call.pid, SIGINT);
         }
     for (WorkerSlot &worker : shared->worker)
-        if (worker.task == task && worker.pid != 0 && pg_atomic_read_u32(&worker.database) == database) {
+        if (worker.task != 0 && worker.pid != 0 && pg_atomic_read_u32(&worker.database) == database &&
+            is_one(worker.task)) {
             worker.interrupted = true;
+            tell_to_end(worker);
             kill(worker.pid, SIGINT);
+            any = true;
         }
     LWLockRelease(shared->lock);
+    if (any)
+        wake_launcher(); // it ends the process if the call does not end
 }
 
 } // namespace scylla::shmem

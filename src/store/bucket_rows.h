@@ -17,7 +17,5 @@ std::optional<model::Bucket> find_bucket(const BucketOf &whose);
 void put_bucket(const BucketOf &whose, const model::Bucket &bucket);
 // That of the queue; or with a key those of all its keys, and that of the others.
 void remove_buckets(const BucketOf &whose);
-// Those of keys that are full.
-void remove_full_buckets(int32 queue, int64 now);
 
 } // namespace scylla::store

@@ -1,4 +1,5 @@
-// Objects that were added to a table and have no effect on rows that are written directly.
+// What was added to a table whose rows are written directly: it has no effect, or lets calls fail that rely on their
+// own rules. And whether a crash empties the table.
 #include "store/catalog.h"
 
 extern "C" {
@@ -17,6 +18,34 @@ int checks(Relation rel) {
     return constraints != nullptr ? constraints->num_check : 0;
 }
 
+// Calls see(index) for each index that refuses rows and is not ours, until it returns false.
+template <typename See> void for_each_refusing_index(Relation rel, See see) {
+    ListCell *cell = nullptr;
+    bool go_on = table_of_name(RelationGetRelationName(rel)).has_value();
+    foreach (cell, RelationGetIndexList(rel)) {
+        if (!go_on)
+            break;
+        Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+        // One that is being built beside another, by REINDEX CONCURRENTLY, is not valid yet.
+        const bool refuses = index->rd_index->indisunique || index->rd_index->indisexclusion;
+        if (refuses && index->rd_index->indisvalid &&
+            !is_own_index(RelationGetRelationName(rel), RelationGetRelationName(index)))
+            go_on = see(index);
+        index_close(index, NoLock);
+    }
+}
+
+int refusing_indexes(Relation rel) {
+    int count = 0;
+    for_each_refusing_index(rel, [&count](Relation) {
+        count++;
+        return true;
+    });
+    return count;
+}
+
+bool is_unlogged(Relation rel) { return rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT; }
+
 const char *first_trigger(Relation rel) {
     const Trigger &trigger = rel->trigdesc->triggers[0];
     return OidIsValid(trigger.tgconstraint)
@@ -27,7 +56,8 @@ const char *first_trigger(Relation rel) {
 } // namespace
 
 int count_bypassed(Relation rel) {
-    return triggers(rel) + rules(rel) + checks(rel) + (rel->rd_rel->relrowsecurity ? 1 : 0);
+    return triggers(rel) + rules(rel) + checks(rel) + refusing_indexes(rel) + (rel->rd_rel->relrowsecurity ? 1 : 0) +
+           (is_unlogged(rel) ? 1 : 0);
 }
 
 const char *bypassed(Relation rel) {
@@ -37,7 +67,16 @@ const char *bypassed(Relation rel) {
         return "a rule";
     if (checks(rel) > 0)
         return psprintf("constraint \"%s\"", RelationGetDescr(rel)->constr->check[0].ccname);
-    return rel->rd_rel->relrowsecurity ? "row security" : nullptr;
+    if (rel->rd_rel->relrowsecurity)
+        return "row security";
+    if (is_unlogged(rel))
+        return "no WAL";
+    const char *first = nullptr;
+    for_each_refusing_index(rel, [&first](Relation index) {
+        first = psprintf("unique index \"%s\"", RelationGetRelationName(index));
+        return false;
+    });
+    return first;
 }
 
 } // namespace scylla::store

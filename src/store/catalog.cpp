@@ -160,7 +160,7 @@ extern "C" void forget_relation(Datum, Oid relation) {
     }
 }
 
-extern "C" void forget_schema(Datum, int, uint32) {
+extern "C" void forget_schema(Datum, compat::SyscacheId, uint32) {
     invalidations++;
     forget_oids();
 }
@@ -187,6 +187,39 @@ void require_own_version(const char *installed) {
     constexpr auto ours = model::release_of(SCYLLA_VERSION);
     if (theirs != ours)
         error::other_version(installed, theirs < ours);
+}
+
+// The name that the schema of the extension has now; null: it has none.
+const char *name_of_schema(Oid extension) {
+    const char *name = nullptr;
+    Relation rel = table_open(DependRelationId, AccessShareLock);
+    std::array<ScanKeyData, 2> key;
+    ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+                ObjectIdGetDatum(ExtensionRelationId));
+    ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(extension));
+    SysScanDesc scan = systable_beginscan(rel, DependReferenceIndexId, true, nullptr, 2, key.data());
+    for (HeapTuple tuple = systable_getnext(scan); name == nullptr && HeapTupleIsValid(tuple);
+         tuple = systable_getnext(scan)) {
+        const auto *row = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
+        if (row->classid == NamespaceRelationId && row->deptype == DEPENDENCY_EXTENSION)
+            name = get_namespace_name(row->objid);
+    }
+    systable_endscan(scan);
+    table_close(rel, AccessShareLock);
+    return name;
+}
+
+// Raises an error that says what is missing: the extension, its schema or a table. Returns if it has come meanwhile.
+void report_missing() {
+    const Oid extension = get_extension_oid("scylla", true);
+    if (!OidIsValid(extension))
+        error::not_installed();
+    const Oid schema = get_namespace_oid("scylla", true);
+    if (!OidIsValid(schema))
+        error::schema_renamed(name_of_schema(extension));
+    for (const TableDef &def : k_definitions)
+        if (!OidIsValid(get_relname_relid(def.name, schema)))
+            error::no_such_table(def.name);
 }
 
 // Returns false if the extension or a table does not exist.
@@ -238,8 +271,8 @@ bool lock_present(TableId id, LOCKMODE mode) {
 }
 
 void require_oids() {
-    if (!find_oids())
-        error::not_installed();
+    while (!find_oids())
+        report_missing();
 }
 
 // Everything that this layer takes for granted of a table, once for each change that the server tells of.
@@ -288,13 +321,32 @@ std::optional<TableId> table_of_name(std::string_view name) noexcept {
     return std::nullopt;
 }
 
+bool is_own_index(std::string_view table, std::string_view index) noexcept {
+    const auto id = table_of_name(table);
+    if (!id)
+        return false;
+    const TableDef &def = definition(*id);
+    const auto ours = std::span(def.indexes).first(static_cast<std::size_t>(def.index_count));
+    return std::any_of(ours.begin(), ours.end(), [index](const IndexDef &each) { return each.name == index; });
+}
+
 bool hold_installed() {
     const Oid extension = get_extension_oid("scylla", true);
     if (!OidIsValid(extension))
         return false;
     // What DROP EXTENSION locks before anything else: or each of us could hold a table that the other one wants.
     LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
-    return lock_present(TableId::spec, AccessShareLock);
+    while (!lock_present(TableId::spec, AccessShareLock)) {
+        if (!OidIsValid(get_extension_oid("scylla", true)))
+            return false; // dropped while we waited for the lock
+        report_missing();
+    }
+    return true;
+}
+
+bool is_our_schema(Oid schema) {
+    const Oid extension = OidIsValid(schema) ? getExtensionOfObject(NamespaceRelationId, schema) : InvalidOid;
+    return OidIsValid(extension) && extension == get_extension_oid("scylla", true);
 }
 
 Oid identity() {

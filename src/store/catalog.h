@@ -56,10 +56,14 @@ struct TableDef {
 
 const TableDef &definition(TableId id) noexcept;
 std::optional<TableId> table_of_name(std::string_view name) noexcept;
+// Whether one of our indexes on the table has that name.
+bool is_own_index(std::string_view table, std::string_view index) noexcept;
 
 // Whether the extension's tables exist in this database. If so, they stay until the end of the transaction. Raises an
-// error if the library does not support their version.
+// error if the library does not support their version, or if the extension exists without its tables.
 bool hold_installed();
+// Whether this schema is that of the extension, whatever its name is.
+bool is_our_schema(Oid schema);
 
 // Identifies an installation of the extension: it stays the same until the extension is dropped, and differs from that
 // of any other installation in the same database.

@@ -9,7 +9,7 @@ enum Kept : std::size_t {
     outcomes,
     waiting,
     specs,
-    plans,
+    plans_by_id,
     dependants,
     newest_dependants,
     gates,
@@ -113,7 +113,9 @@ Sight see_waiting(Dirty *dirty, int64 id, WaitingRow *row) {
 Sight see_spec(Dirty *dirty, int64 id, SpecRow *row) {
     return see(dirty, specs, TableId::spec, id, row, bare_spec_row);
 }
-Sight see_plan(Dirty *dirty, int64 id, PlanRow *row) { return see(dirty, plans, TableId::plan, id, row, plan_row); }
+Sight see_plan(Dirty *dirty, int64 id, PlanRow *row) {
+    return see(dirty, plans_by_id, TableId::plan, id, row, plan_row);
+}
 
 void walk_dependants(Dirty *dirty, int64 provider, int64 after, int64 before) {
     const Match keys[] = {{1, Int64GetDatum(provider), F_INT8EQ},

@@ -5,10 +5,11 @@
 
 namespace scylla::store {
 
-void insert_dropped(const QueueRow &queue);
 // Whether there may be any. Cheap.
 bool any_dropped();
-bool is_dropped(int32 queue);
+// Gives a task of one another name. gone: somebody else has changed or removed the row. Waits for a transaction that is
+// doing so.
+Taken rename_dropped(Store &store, const SpecRow &row, text *rn);
 // Some of them, sorted, behind an id. Returns how many.
 std::size_t find_dropped(int32 after, std::span<int32> queues);
 // Nothing is left of these. False: in this database no task has got an id yet, so a restore has brought these queues,

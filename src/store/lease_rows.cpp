@@ -32,9 +32,7 @@ std::optional<LeaseRow> find_lease(Store &store, int64 id) {
     const auto is_it = [id](const Scan &scan) { return DatumGetInt64(get(scan, lease_col::id)) == id; };
     if (auto row = look_at(store, TableId::lease, hint, is_it, lease_row))
         return row;
-    // Backwards: while a snapshot holds back vacuum, heartbeats make the table grow, and the newest version is the
-    // last.
-    return look_up_id(store, TableId::lease, id, lease_row, BackwardScanDirection);
+    return look_up_id(store, TableId::lease, id, lease_row);
 }
 
 Scan scan_leases(Store &store) { return begin_whole(store[TableId::lease], store.snapshot); }

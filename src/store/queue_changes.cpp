@@ -2,18 +2,11 @@
 
 #include "pg/hash.h"
 #include "store/locks.h"
-#include "store/spi_rows.h"
+#include "store/queue/queues.h"
 
 namespace scylla::store {
 
 namespace {
-
-// By privilege.
-using PrivilegeStatements = std::array<SPIPlanPtr, model::k_privilege_names.size()>;
-constinit SPIPlanPtr insert_statement = nullptr;
-constinit PrivilegeStatements add_statements{};
-constinit PrivilegeStatements remove_statements{};
-constinit SPIPlanPtr owner_statement = nullptr;
 
 // ---- making one ----------------------------------------------------------------------------------------------------
 
@@ -33,51 +26,37 @@ void note_own(int32 queue) {
         own_queues.queue[own_queues.count++] = queue;
 }
 
-// Returns the id of the queue, or nothing if its name is taken.
-std::span<const int32> insert(const text *name, const QueueSettings &settings) {
-    Parameters parameters;
-    parameters.add(name).add(TEXTOID, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)));
+// Returns the id of the queue, or nullopt if its name is taken. The columns are those of k_queue_settings.
+std::optional<int32> insert(const text *name, const QueueSettings &settings) {
+    static constinit SPIPlanPtr statement = nullptr;
+    constexpr std::size_t k_count = 2 + k_queue_settings.size();
+    std::array<Oid, k_count> types{TEXTOID, TEXTOID};
+    std::array<Datum, k_count> values{PointerGetDatum(name),
+                                      CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))};
+    std::array<char, k_count + 1> nulls{' ', ' '};
     StringInfoData columns;
     StringInfoData places;
     initStringInfo(&columns);
     initStringInfo(&places);
-    int place = 2;
-    for (const Setting &setting : k_queue_settings) {
+    for (std::size_t i = 0; i < k_queue_settings.size(); i++) {
+        const Setting &setting = k_queue_settings[i];
         const NullableDatum value = get(settings, setting);
-        parameters.add(type_of(setting), value.value, value.isnull);
+        types[i + 2] = type_of(setting);
+        values[i + 2] = value.value;
+        nulls[i + 2] = value.isnull ? 'n' : ' ';
         appendStringInfo(&columns, ", %s", setting.name);
-        appendStringInfo(&places, ", $%d", ++place);
+        appendStringInfo(&places, ", $%zu", i + 3);
     }
-    return select<int32>(&insert_statement,
-                         psprintf("insert into scylla.queue (name, owner%s) values ($1, $2::pg_catalog.name%s) "
-                                  "on conflict (name) do nothing returning id",
-                                  columns.data, places.data),
-                         parameters, SPI_OK_INSERT_RETURNING, [](uint64 row) { return Columns(row).next_int32(); });
-}
-
-// ---- rights --------------------------------------------------------------------------------------------------------
-
-void change_queue(SPIPlanPtr *plan, const char *sql, int32 queue, const text *role) {
-    Parameters parameters;
-    parameters.add(INT4OID, Int32GetDatum(queue)).add(role);
-    tell_changed(TableId::queue);
-    change(plan, sql, parameters, SPI_OK_UPDATE);
-}
-
-const char *grantees_column(model::Privilege privilege) {
-    switch (privilege) {
-    case model::Privilege::submit:
-        return "submitters";
-    case model::Privilege::work:
-        return "workers";
-    case model::Privilege::view:
-        return "viewers";
-    case model::Privilege::depend:
-        return "dependers";
-    case model::Privilege::admin:
-        break;
-    }
-    return "admins";
+    const char *sql = psprintf("insert into scylla.queue (name, owner%s) values ($1, $2::name%s) "
+                               "on conflict (name) do nothing returning id",
+                               columns.data, places.data);
+    return act_as_owner([&]() -> std::optional<int32> {
+        run(&statement, sql, types, values, nulls.data(), SPI_OK_INSERT_RETURNING);
+        if (SPI_processed == 0)
+            return std::nullopt;
+        bool null = false;
+        return DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null));
+    });
 }
 
 } // namespace
@@ -91,10 +70,10 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
     // change that is announced after it is lost if an error ends the command.
     tell_changed(TableId::queue);
     const auto inserted = insert(name, settings);
-    if (!inserted.empty())
-        note_own(inserted[0]);
+    if (inserted)
+        note_own(*inserted);
     LockRelease(&tag, ExclusiveLock, false);
-    return !inserted.empty();
+    return inserted.has_value();
 }
 
 bool is_own_queue(int32 queue) {
@@ -103,28 +82,18 @@ bool is_own_queue(int32 queue) {
 }
 
 void add_grantee(int32 queue, model::Privilege privilege, const text *role) {
-    const char *column = grantees_column(privilege);
-    change_queue(&add_statements[static_cast<std::size_t>(privilege)],
-                 psprintf("update scylla.queue set %s = pg_catalog.array_append(%s, $2) "
-                          "where id operator(pg_catalog.=) $1 and (%s is null or $2 operator(pg_catalog.<>) all (%s))",
-                          column, column, column, column),
-                 queue, role);
+    tell_changed(TableId::queue);
+    queues::grant_to(queue, privilege, role);
 }
 
 void remove_grantee(int32 queue, model::Privilege privilege, const text *role) {
-    const char *column = grantees_column(privilege);
-    change_queue(&remove_statements[static_cast<std::size_t>(privilege)],
-                 psprintf("update scylla.queue set %s = case when %s operator(pg_catalog.<>) array[$2] "
-                          "then pg_catalog.array_remove(%s, $2) end "
-                          "where id operator(pg_catalog.=) $1 and $2 operator(pg_catalog.=) any (%s)",
-                          column, column, column, column),
-                 queue, role);
+    tell_changed(TableId::queue);
+    queues::revoke_from(queue, privilege, role);
 }
 
 void set_queue_owner(int32 queue, const text *owner) {
-    change_queue(&owner_statement,
-                 "update scylla.queue set owner = $2::pg_catalog.name where id operator(pg_catalog.=) $1", queue,
-                 owner);
+    tell_changed(TableId::queue);
+    queues::set_owner(queue, owner);
 }
 
 } // namespace scylla::store

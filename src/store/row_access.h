@@ -74,18 +74,18 @@ inline Carry get_carry(const Scan &scan, int attempt, int failures, int history,
             get_jsonb(scan, errors)};
 }
 
-// The row of a unique key, read by `read`. The direction is that in which to go through the versions of the row that
-// the index knows: they are in the order of their places.
+// The row of a unique key, read by `read`. Backwards: the index has an entry for every version of the row that is not
+// vacuumed, in the order of their places, and the newest is mostly the last. A transaction that moves one task
+// thousands of times leaves that many, and heartbeats do while a snapshot holds back vacuum.
 template <typename Read>
-auto look_up(Store &store, TableId table, std::size_t index, std::span<const Match> matches, Read read,
-             ScanDirection direction = ForwardScanDirection)
+auto look_up(Store &store, TableId table, std::size_t index, std::span<const Match> matches, Read read)
     -> std::optional<decltype(read(std::declval<const Scan &>()))> {
     Lookup &lookup = store.lookups[static_cast<std::size_t>(table)][index];
     if (lookup.open)
         restart(lookup.scan, matches);
     else {
         MemoryContext caller = MemoryContextSwitchTo(store.context);
-        lookup = {true, begin(store[table], index, store.snapshot, matches, direction)};
+        lookup = {true, begin(store[table], index, store.snapshot, matches, BackwardScanDirection)};
         MemoryContextSwitchTo(caller);
     }
     std::optional<decltype(read(std::declval<const Scan &>()))> row;
@@ -189,10 +189,9 @@ auto look_at(Store &store, TableId table, const std::optional<ItemPointerData> &
     return row;
 }
 
-template <typename Read>
-auto look_up_id(Store &store, TableId table, int64 id, Read read, ScanDirection direction = ForwardScanDirection) {
+template <typename Read> auto look_up_id(Store &store, TableId table, int64 id, Read read) {
     const Match key[] = {{1, Int64GetDatum(id), F_INT8EQ}};
-    return look_up(store, table, 0, key, read, direction);
+    return look_up(store, table, 0, key, read);
 }
 
 } // namespace scylla::store

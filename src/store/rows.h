@@ -408,7 +408,7 @@ bool next_head(Scan &scan, Head *head); // false: there are no more
 model::Status outcome_status(Store &store, const Scan &scan);
 struct Ending {
     model::Status status;
-    Jsonb *errors; // of a task that was cancelled before its first lease, so none of them is a worker's; else null
+    Jsonb *errors; // of a task that was aborted, or cancelled before its first lease; else null
 };
 Ending outcome_ending(Store &store, const Scan &scan);
 

@@ -70,7 +70,7 @@ Datum entry_column(const Scan &scan, int column) {
 
 Scan begin_whole(Table &table, Snapshot snapshot) {
     return {.by_index = nullptr,
-            .whole = table_beginscan(table.rel, snapshot, 0, nullptr),
+            .whole = compat::table_beginscan(table.rel, snapshot),
             .slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple),
             .direction = ForwardScanDirection,
             .context = CurrentMemoryContext,

@@ -7,42 +7,40 @@
 
 namespace scylla::store {
 
-// Runs saved plans as the owner of the tables. The caller's identity comes back at the end, or by abort processing.
-class AsOwner {
-public:
-    void begin() {
-        caller_ = become(tables_owner());
-        SPI_connect();
-    }
-    void end() const {
-        SPI_finish();
-        restore(caller_);
-    }
+// Does the work as the role, connected to SPI, and returns its result.
+template <typename Work> auto act_with_spi(Oid role, int flags, Work work) {
+    return act_as(
+        role,
+        [&] {
+            SPI_connect();
+            if constexpr (std::is_void_v<decltype(work())>) {
+                work();
+                SPI_finish();
+            } else {
+                const auto result = work();
+                SPI_finish();
+                return result;
+            }
+        },
+        flags);
+}
 
-private:
-    Identity caller_;
-};
+// Runs saved plans as the owner of the tables.
+template <typename Work> auto act_as_owner(Work work) {
+    return act_with_spi(tables_owner(), SECURITY_LOCAL_USERID_CHANGE, work);
+}
 
 // Calls functions of the extension as a role, which what it stored is to be done for. By SQL, so that EXECUTE on them
-// is asked of that role. The identity comes back at the end, or by abort processing.
-class AsRole {
-public:
-    void begin(Oid role) {
-        // What is done for a role is stored as the owner of the tables, which is who becomes the role.
-        compat::require_can_become(tables_owner(), role);
-        // What it calls may leave nothing behind that would run later, as another role.
-        caller_ = become(role, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+// is asked of that role.
+template <typename Work> auto call_as(Oid role, Work work) {
+    // What is done for a role is stored as the owner of the tables, which is who becomes the role.
+    compat::require_can_become(tables_owner(), role);
+    // What it calls may leave nothing behind that would run later, as another role.
+    return act_with_spi(role, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION, [&] {
         (void)LookupExplicitNamespace("scylla", false); // 42501 without USAGE: a saved statement does not ask any more
-        SPI_connect();
-    }
-    void end() const {
-        SPI_finish();
-        restore(caller_);
-    }
-
-private:
-    Identity caller_;
-};
+        return work();
+    });
+}
 
 // Makes the plan of a statement, once.
 inline void prepare(SPIPlanPtr *plan, const char *sql, std::span<Oid> types) {

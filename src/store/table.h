@@ -123,7 +123,7 @@ struct NewVersion {
     std::span<bool> nulls;
     std::span<bool> replace;
 };
-// Replaces the row in the slot. No column of an index key may change. Leaves the place of the new version in *tid.
+// Replaces the row in the slot. Columns of index keys stay, or get values that are new. *tid: its new place.
 Taken update(Table &table, TupleTableSlot *slot, const NewVersion &version, ItemPointerData *tid, bool wait = true);
 
 } // namespace scylla::store

@@ -333,7 +333,7 @@ Ending outcome_ending(Store &store, const Scan &scan) {
     using namespace outcome_col;
     const model::Status ended = outcome_status(store, scan);
     const bool never_ran = ended == model::Status::cancelled && DatumGetInt32(get(scan, attempt)) == 0;
-    return {ended, never_ran ? get_jsonb(scan, errors) : nullptr};
+    return {ended, never_ran || ended == model::Status::aborted ? get_jsonb(scan, errors) : nullptr};
 }
 
 namespace {

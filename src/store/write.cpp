@@ -58,12 +58,19 @@ void insert_any_index_entries(Table &table, HeapTuple tuple, Entries entries) {
 // walk over all earlier versions that are not vacuumed yet.
 enum class Version : bool { first, next };
 
+// Whether a row is written only by the transaction that makes the task, or has removed its row before. Then the same
+// holds for each row.
+bool has_one_writer(TableId table) {
+    return table == TableId::ready || table == TableId::waiting || table == TableId::lease || table == TableId::memo;
+}
+
 void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values, std::span<bool> nulls,
                           Version version) {
     if (!table.own_indexes_only) {
         insert_any_index_entries(table, tuple, Entries::all);
         return;
     }
+    const bool again = version == Version::next || has_one_writer(table.id);
     const TableDef &def = definition(table.id);
     for (std::size_t i = 0; i < static_cast<std::size_t>(def.index_count); i++) {
         const IndexDef &index_def = def.indexes[i];
@@ -83,8 +90,7 @@ void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values
         }
         // A btree does not look at the IndexInfo (it is for summarizing and expression indexes), so we have none.
         index_insert(index_of(table, i), key.data(), key_null.data(), &tuple->t_self, table.rel,
-                     index_def.unique && version == Version::first ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO,
-                     version == Version::next, nullptr);
+                     index_def.unique && !again ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, again, nullptr);
     }
 }
 
@@ -300,8 +306,7 @@ Taken try_hold(Table &table, const ItemPointerData &tid, Snapshot snapshot) {
 Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait) {
     ItemPointerData where = tid;
     TM_FailureData failure;
-    const TM_Result result = table_tuple_delete(table.rel, &where, GetCurrentCommandId(true), snapshot, InvalidSnapshot,
-                                                wait, &failure, false);
+    const TM_Result result = compat::table_tuple_delete(table.rel, &where, snapshot, wait, &failure);
     switch (result) {
     case TM_Ok:
         return Taken::ok;
@@ -325,7 +330,7 @@ namespace {
 void make_room(Table &table, const ItemPointerData &tid, std::size_t size) {
     Buffer buffer = ReadBuffer(table.rel, ItemPointerGetBlockNumber(&tid));
     if (PageGetHeapFreeSpace(BufferGetPage(buffer)) < MAXALIGN(size)) // without a lock: it need not be exact
-        heap_page_prune_opt(table.rel, buffer);
+        compat::heap_page_prune_opt(table.rel, buffer);
     ReleaseBuffer(buffer);
 }
 

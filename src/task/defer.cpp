@@ -99,8 +99,10 @@ Task answer_not_yet(Store &store, const Claim &claim, std::optional<int64> retry
     memo.answered = now;
     put(store, memo, old);
     const int64 delay = delay_of(store, spec, retry_after, now);
-    const Task task = delay > 0 ? make_waiting(store, spec, claim.lease->carry, now + delay, now)
-                                : make_startable(store, spec, claim.lease->carry, now);
+    store::Carry carry = claim.lease->carry;
+    carry.failures = 0; // of those that follow one another; a task that asks for weeks would reach any maximum
+    const Task task =
+        delay > 0 ? make_waiting(store, spec, carry, now + delay, now) : make_startable(store, spec, carry, now);
     if (spec.is_check && !retry_after)
         note_hurry(store, spec.id, delay, now);
     return task;

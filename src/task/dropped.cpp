@@ -1,13 +1,16 @@
 #include "task/dropped.h"
 
 #include "pg/memory.h"
+#include "shmem/pending.h"
 #include "store/check_rows.h"
 #include "store/dropped.h"
+#include "store/queue/dropped.h"
 #include "store/memo_rows.h"
 #include "task/duty.h"
 #include "task/gates.h"
 #include "task/history.h"
 #include "task/moves.h"
+#include "task/names.h"
 
 namespace scylla {
 
@@ -24,25 +27,28 @@ constexpr int64 k_passed_per_removed = 100;                  // tasks of other q
 
 // The live row of a task, out of its table, and what it carries; busy also where no table has it, as in a restore that
 // is under way.
-Taken take_live(Store &store, const store::SpecRow &spec, Wait wait, store::Carry *carry) {
+Taken take_live(Store &store, const store::SpecRow &spec, store::Carry *carry) {
     if (const auto row = find_waiting(store, spec.id)) {
         *carry = row->carry;
-        return take(store, TableId::waiting, spec, row->tid, wait);
+        return take(store, TableId::waiting, spec, row->tid, Wait::no);
     }
     if (const auto row = find_ready(store, spec.queue, spec.priority, spec.id)) {
         *carry = row->carry;
-        return take(store, TableId::ready, spec, row->tid, wait);
+        return take(store, TableId::ready, spec, row->tid, Wait::no);
     }
     if (const auto row = find_lease(store, spec.id)) {
         *carry = row->carry;
-        return take(store, TableId::lease, spec, row->tid, wait);
+        const Taken taken = take(store, TableId::lease, spec, row->tid, Wait::no);
+        if (taken == Taken::ok)
+            shmem::note_taken_away(spec.id); // a handler that runs it is interrupted
+        return taken;
     }
     return Taken::busy;
 }
 
-Taken cancel_dropped(Store &store, const store::SpecRow &spec, Wait wait, TimestampTz now) {
+Taken cancel_dropped(Store &store, const store::SpecRow &spec, TimestampTz now) {
     store::Carry carry{};
-    const Taken taken = take_live(store, spec, wait, &carry);
+    const Taken taken = take_live(store, spec, &carry);
     if (taken == Taken::ok) {
         carry.errors = add_error(carry.errors, make_error("queue-dropped", "the queue of the task was dropped"));
         make_final(store, spec, {.status = Status::cancelled, .carry = carry}, now);
@@ -51,13 +57,12 @@ Taken cancel_dropped(Store &store, const store::SpecRow &spec, Wait wait, Timest
 }
 
 // Removes a task that has ended and whose result is not needed. The spec first: it is the row that others may lock.
-Taken remove_ended(Store &store, const store::SpecRow &spec, const ItemPointerData &outcome, Wait wait) {
-    if (spec.dedup_key != nullptr && !remove_dedup_key(store, spec, wait == Wait::yes))
+Taken remove_ended(Store &store, const store::SpecRow &spec, const ItemPointerData &outcome) {
+    if (spec.dedup_key != nullptr && !remove_dedup_key(store, spec, false))
         return Taken::busy;
-    if (spec.is_check &&
-        store::remove_check(store, spec.id, wait == Wait::yes ? store::Waiting::yes : store::Waiting::no) != Taken::ok)
+    if (spec.is_check && store::remove_check(store, spec.id, store::Waiting::no) != Taken::ok)
         return Taken::busy;
-    const Taken taken = take(store, TableId::spec, spec, spec.tid, wait);
+    const Taken taken = take(store, TableId::spec, spec, spec.tid, Wait::no);
     if (taken != Taken::ok)
         return taken;
     if (take(store, TableId::outcome, spec, outcome, Wait::no) != Taken::ok)
@@ -71,8 +76,8 @@ Taken remove_ended(Store &store, const store::SpecRow &spec, const ItemPointerDa
 // One step of its end; whether it could be done.
 bool advance(Store &store, const store::SpecRow &spec, TimestampTz now) {
     if (const auto outcome = find_outcome(store, spec.id))
-        return !has_live_dependants(store, spec.id) && remove_ended(store, spec, outcome->tid, Wait::no) == Taken::ok;
-    return cancel_dropped(store, spec, Wait::no, now) == Taken::ok;
+        return !has_live_dependants(store, spec.id) && remove_ended(store, spec, outcome->tid) == Taken::ok;
+    return cancel_dropped(store, spec, now) == Taken::ok;
 }
 
 // A walk through all tasks by their ids, in portions, for some of the dropped queues; the next walk is for the next
@@ -177,21 +182,13 @@ void remove_all_dropped(Store &store) {
 void free_dropped_name(Store &store, const text *rn) {
     if (rn == nullptr || !store::any_dropped())
         return;
-    for (;; refresh(store)) {
+    for (Taken renamed = Taken::busy; renamed != Taken::ok;) {
         const auto spec = find_spec(store, rn, store::With::no_spec);
-        if (!spec || queue_of(store, spec->queue).row || !store::is_dropped(spec->queue))
+        if (!spec || queue_of(store, spec->queue).row || !store::dropped::is_there(spec->queue))
             return;
-        const TimestampTz now = GetCurrentTimestamp();
-        if (const auto outcome = find_outcome(store, spec->id)) {
-            if (has_live_dependants(store, spec->id))
-                return; // the name is taken until they have what they wait for
-            if (remove_ended(store, *spec, outcome->tid, Wait::yes) == Taken::ok)
-                return;
-        } else if (cancel_dropped(store, *spec, Wait::yes, now) == Taken::ok) {
-            CommandCounterIncrement();
-            settle_gates(store, now);
-            CommandCounterIncrement();
-        }
+        renamed = rename_dropped(store, *spec, make_up_name(GetCurrentTimestamp()));
+        CommandCounterIncrement();
+        refresh(store);
     }
 }
 

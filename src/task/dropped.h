@@ -13,7 +13,8 @@ void register_dropped_duty();
 // Removes all that no other transaction is changing.
 void remove_all_dropped(store::Store &store);
 
-// Frees the name if a task that is left of a dropped queue has it. Waits for a transaction that is changing that task.
+// Frees the name if a task that is left of a dropped queue has it: that task gets another one, which nobody sees. Waits
+// for a transaction that holds the task, as one does that makes another task depend on it.
 // To be called for each name before it is used; cheap if no queue was dropped.
 void free_dropped_name(store::Store &store, const text *rn);
 

@@ -5,7 +5,7 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "pg/text.h"
-#include "store/copies.h"
+#include "store/task/copies.h"
 #include "task/history.h"
 #include "task/rights.h"
 
@@ -17,8 +17,7 @@ using store::TableId;
 
 namespace {
 
-// ---- places
-// ----------------------------------------------------------------------------------------------------------
+// ---- places --------------------------------------------------------------------------------------------------------
 
 std::span<const Source> sources_of(const TaskFilter &filter) {
     static constexpr std::array<Source, 1> k_any{Source::any};
@@ -68,8 +67,7 @@ std::optional<Cursor> read_cursor(std::string_view written) {
     return cursor;
 }
 
-// ---- what matches
-// ----------------------------------------------------------------------------------------------------
+// ---- what matches --------------------------------------------------------------------------------------------------
 
 bool contains(const Jsonb *whole, const Jsonb *part) {
     return DatumGetBool(DirectFunctionCall2(jsonb_contains, PointerGetDatum(whole), PointerGetDatum(part)));
@@ -140,7 +138,7 @@ template <typename Row> bool see(Walk &walk, const Row &row, const text *owner, 
         const auto spec =
             head && matches(walk.filter, *head) ? find_spec(walk.store, row.id, store::With::spec) : std::nullopt;
         if (spec && (walk.filter.spec == nullptr || contains(spec->spec, walk.filter.spec)) &&
-            !(walk.filter.for_copies && store::is_resubmitted(row.id)))
+            !(walk.filter.for_copies && store::copies::is_there(row.id)))
             return put(walk, task_of(*spec, row), cursor);
     }
     walk.seen = cursor;
@@ -160,8 +158,7 @@ bool see_spec(Walk &walk, const store::Scan &scan, const Cursor &cursor) {
     return true;
 }
 
-// ---- walks
-// -----------------------------------------------------------------------------------------------------------
+// ---- walks ---------------------------------------------------------------------------------------------------------
 
 // Of waiting or running tasks, newest first.
 void walk_live(Walk &walk, Source source) {

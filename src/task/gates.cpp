@@ -2,7 +2,9 @@
 
 #include "pg/error.h"
 #include "pg/growing.h"
+#include "pg/json.h"
 #include "pg/memory.h"
+#include "pg/text.h"
 #include "shmem/pending.h"
 #include "store/memo_rows.h"
 #include "task/checks.h"
@@ -222,12 +224,21 @@ Jsonb *dependency_error(Dirty *dirty, const GateRow &gate) {
     if (!is_of_task(gate.kind))
         return providers_of(gate.kind).error(dirty, gate);
     store::SpecRow provider;
-    Status status;
+    store::Ending ending;
     if (see_spec(dirty, gate.provider, &provider) != Sight::present ||
-        see_outcome(dirty, gate.provider, &status) != Sight::present)
+        see_ending(dirty, gate.provider, &ending) != Sight::present)
         elog(ERROR, "provider " INT64_FORMAT " of task " INT64_FORMAT " has vanished", gate.provider, gate.task);
-    return make_error(k_dependency_failed, "provider", provider.rn,
-                      psprintf("a task that this one depends on was %s", model::name(status)));
+    const char *status = model::name(ending.status);
+    if (gate.kind != GateKind::check)
+        return make_error(k_dependency_failed, "provider", provider.rn,
+                          psprintf("a task that this one depends on was %s", status));
+    // Who may wait for a check gets its answer, and so may know why there is none.
+    json::Builder arguments = json::build_object();
+    arguments.member("provider", view(provider.rn));
+    if (JsonbValue *error = last_error(ending.errors); error != nullptr)
+        arguments.member("error", *error);
+    return make_error(k_dependency_failed, arguments.finish(),
+                      psprintf("a check that this task waits for was %s", status));
 }
 
 Jsonb *timeout_error(const GateRow &gate) {
@@ -303,11 +314,19 @@ Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, Tim
 // A provider that has ended may be purged at any moment. It is held until the gate is committed; from then on
 // has_live_dependants() keeps it.
 void hold_provider(Store &store, Dirty *dirty, const GateRow &gate, const store::SpecRow &dependant) {
-    store::SpecRow provider;
-    if (see_spec(dirty, gate.provider, &provider) == Sight::absent)
-        error::no_such_provider(nullptr, dependant.rn);
-    if (hold(store[TableId::spec], provider.tid, store.snapshot) != store::Taken::ok)
-        error::no_such_provider(provider.rn, dependant.rn);
+    ItemPointerData last;
+    ItemPointerSetInvalid(&last);
+    const text *name = nullptr;
+    for (store::SpecRow provider;;) {
+        if (see_spec(dirty, gate.provider, &provider) == Sight::absent)
+            error::no_such_provider(name, dependant.rn);
+        if (hold(store[TableId::spec], provider.tid, store.snapshot) == store::Taken::ok)
+            return;
+        name = DatumGetTextPCopy(PointerGetDatum(provider.rn));
+        if (ItemPointerEquals(&provider.tid, &last))
+            error::no_such_provider(name, dependant.rn);
+        last = provider.tid; // set_priority() may have replaced it
+    }
 }
 
 } // namespace
@@ -578,7 +597,7 @@ void register_gate_duty() {
                    }});
 }
 
-bool has_live_dependants(Store &store, int64 id, std::optional<int32> outside) {
+bool has_live_dependants(Store &store, int64 id) {
     if (store::is_empty(store[TableId::gate]))
         return false;
     bool found = false;
@@ -588,9 +607,6 @@ bool has_live_dependants(Store &store, int64 id, std::optional<int32> outside) {
     for (Sight sight; !found && (sight = next_dependant(dirty, &gate)) != Sight::absent;) {
         Status status;
         found = sight == Sight::in_doubt || see_outcome(dirty, gate.task, &status) != Sight::present;
-        store::SpecRow spec;
-        if (found && outside && see_spec(dirty, gate.task, &spec) == Sight::present)
-            found = spec.queue != *outside;
     }
     end(dirty);
     return found;
@@ -632,7 +648,7 @@ void leave_plan(Store &store, const store::SpecRow &spec) {
                 : store::Ending{Status::cancelled, nullptr};
     const store::Toll toll = toll_of(ending);
     if (toll.aborted || toll.cancelled)
-        store::charge_plan(*spec.plan, toll);
+        store::plans::charge(*spec.plan, toll);
     note_ended(store, {spec.id, *spec.plan}); // it may have been the last live task
 }
 

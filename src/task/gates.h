@@ -65,9 +65,8 @@ bool recheck(store::Store &store, int64 id, TimestampTz now);
 // When the library is loaded: the walk through the tasks that wait for gates.
 void register_gate_duty();
 
-// Whether a live task depends on this one, or another transaction is submitting one that does. outside: tasks of that
-// queue do not count.
-bool has_live_dependants(store::Store &store, int64 id, std::optional<int32> outside = std::nullopt);
+// Whether a live task depends on this one, or another transaction is submitting one that does.
+bool has_live_dependants(store::Store &store, int64 id);
 // Removes the gates of a task that is removed; or only the gates that a caller has named, for a task that gets new
 // ones. Returns how many.
 enum class Gates : bool { all, of_waits };

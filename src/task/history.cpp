@@ -17,7 +17,7 @@ struct Marker {
     const char *rest;  // further members
 };
 constexpr Marker k_history_marker{"_typ", "HistoryElided", false, ""};
-constexpr Marker k_errors_marker{"code", "elided", true, ", \"description\": \"errors left out\""};
+constexpr Marker k_errors_marker{"code", "elided", true, ", \"message\": \"errors left out\""};
 
 constexpr const char *k_assignment = "TaskAssignment";
 constexpr float8 k_most_left_out = 1e12;
@@ -63,23 +63,19 @@ Jsonb *append(Jsonb *log, std::span<Jsonb *const> added, const Marker &marker) {
     const auto counted = left_out(log, marker);
     const auto trim = model::trim_log(size, counted.has_value(), static_cast<int>(added.size()));
 
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
+    json::Builder list = json::build_array();
     for (int i = 0; i < size; i++) {
         if (trim.trim && i == model::k_log_head) {
-            JsonbValue entry = json::of_json(make_marker(marker, counted.value_or(0) + trim.newly_left_out));
-            pushJsonbValue(&state, WJB_ELEM, &entry);
+            list.element(json::of_json(make_marker(marker, counted.value_or(0) + trim.newly_left_out)));
             i = trim.tail_from;
             if (i == size)
                 break;
         }
-        pushJsonbValue(&state, WJB_ELEM, getIthJsonbValueFromContainer(&log->root, static_cast<uint32>(i)));
+        list.element(*getIthJsonbValueFromContainer(&log->root, static_cast<uint32>(i)));
     }
-    for (Jsonb *entry : added) {
-        JsonbValue value = json::of_json(entry);
-        pushJsonbValue(&state, WJB_ELEM, &value);
-    }
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr));
+    for (Jsonb *entry : added)
+        list.element(json::of_json(entry));
+    return list.finish();
 }
 
 constexpr std::size_t k_utc_size = 32; // of a year with four digits
@@ -124,16 +120,15 @@ Numeric to_numeric(float4 number) {
 
 Jsonb *make_entry(const char *type, const text *worker, int32 attempt, float4 progress, TimestampTz time,
                   std::string_view code_version = {}) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push(&state, "_typ", json::of_text(type));
-    json::push(&state, "worker", json::of_text(view(worker)));
-    json::push(&state, "attempt", json::of_whole(attempt));
-    json::push(&state, "progress", progress == 0 ? json::of_whole(0) : json::of_number(to_numeric(progress)));
-    json::push(&state, "time", json::of_text(utc(time)));
+    json::Builder object = json::build_object();
+    object.member("_typ", type);
+    object.member("worker", view(worker));
+    object.member("attempt", json::of_whole(attempt));
+    object.member("progress", progress == 0 ? json::of_whole(0) : json::of_number(to_numeric(progress)));
+    object.member("time", utc(time));
     if (!code_version.empty())
-        json::push(&state, "code_version", json::of_text(code_version));
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+        object.member("code_version", code_version);
+    return object.finish();
 }
 
 // The history that was made last for a task without a stored one. As a rule the next is the same, or differs in the
@@ -253,24 +248,23 @@ Jsonb *add_error(Jsonb *errors, Jsonb *error) {
     return append(errors, entries, k_errors_marker);
 }
 
-namespace {
-
-Jsonb *error_object(const char *code, Jsonb *arguments, const char *description) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push(&state, "code", json::of_text(code));
-    json::push(&state, "args", json::of_json(arguments));
-    json::push(&state, "description", json::of_text(description));
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+Jsonb *make_error(const char *code, Jsonb *arguments, const char *message) {
+    json::Builder object = json::build_object();
+    object.member("code", code);
+    object.member("args", arguments);
+    object.member("message", message);
+    return object.finish();
 }
 
-} // namespace
+JsonbValue *last_error(Jsonb *errors) {
+    return errors == nullptr || JB_ROOT_COUNT(errors) == 0
+               ? nullptr
+               : getIthJsonbValueFromContainer(&errors->root, JB_ROOT_COUNT(errors) - 1);
+}
 
 bool ends_with_error(Jsonb *errors, const char *code) {
-    if (errors == nullptr || JB_ROOT_COUNT(errors) == 0)
-        return false;
-    const JsonbValue *last = getIthJsonbValueFromContainer(&errors->root, JB_ROOT_COUNT(errors) - 1);
-    if (last->type != jbvBinary || !JsonContainerIsObject(last->val.binary.data))
+    const JsonbValue *last = last_error(errors);
+    if (last == nullptr || last->type != jbvBinary || !JsonContainerIsObject(last->val.binary.data))
         return false;
     const char *name = "code";
     JsonbValue found;
@@ -280,34 +274,32 @@ bool ends_with_error(Jsonb *errors, const char *code) {
            std::string_view(value->val.string.val, static_cast<std::size_t>(value->val.string.len)) == code;
 }
 
-Jsonb *make_error(const char *code, const char *description) { return error_object(code, parse("{}"), description); }
+Jsonb *make_error(const char *code, const char *message) { return make_error(code, parse("{}"), message); }
 
 namespace {
 
-Jsonb *error_about(const char *code, const char *argument, JsonbValue value, const char *description) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push(&state, argument, value);
-    return error_object(code, JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr)), description);
+Jsonb *error_about(const char *code, const char *argument, JsonbValue value, const char *message) {
+    json::Builder object = json::build_object();
+    object.member(argument, value);
+    return make_error(code, object.finish(), message);
 }
 
 } // namespace
 
-Jsonb *make_error(const char *code, const char *argument, const text *value, const char *description) {
-    return error_about(code, argument, json::of_text(view(value)), description);
+Jsonb *make_error(const char *code, const char *argument, const text *value, const char *message) {
+    return error_about(code, argument, json::of_text(view(value)), message);
 }
 
-Jsonb *make_error(const char *code, const char *argument, Jsonb *value, const char *description) {
-    return error_about(code, argument, json::of_json(value), description);
+Jsonb *make_error(const char *code, const char *argument, Jsonb *value, const char *message) {
+    return error_about(code, argument, json::of_json(value), message);
 }
 
-Jsonb *make_error(const char *code, std::span<const ErrorArgument> arguments, const char *description) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+Jsonb *make_error(const char *code, std::span<const ErrorArgument> arguments, const char *message) {
+    json::Builder object = json::build_object();
     for (const ErrorArgument &argument : arguments)
         if (argument.value != nullptr)
-            json::push(&state, argument.name, json::of_text(argument.value));
-    return error_object(code, JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr)), description);
+            object.member(argument.name, argument.value);
+    return make_error(code, object.finish(), message);
 }
 
 } // namespace scylla

@@ -24,17 +24,19 @@ std::optional<TimestampTz> last_deferral(Jsonb *history);
 // errors || error. error is an object.
 Jsonb *add_error(Jsonb *errors, Jsonb *error);
 
-// {"code", "args": {}, "description"}, or with one argument.
-Jsonb *make_error(const char *code, const char *description);
-Jsonb *make_error(const char *code, const char *argument, const text *value, const char *description);
-Jsonb *make_error(const char *code, const char *argument, Jsonb *value, const char *description);
+// {"code", "args": {}, "message"}, or with one argument.
+Jsonb *make_error(const char *code, const char *message);
+Jsonb *make_error(const char *code, Jsonb *arguments, const char *message);
+Jsonb *make_error(const char *code, const char *argument, const text *value, const char *message);
+Jsonb *make_error(const char *code, const char *argument, Jsonb *value, const char *message);
 struct ErrorArgument {
     const char *name;
     const char *value; // null: it has none
 };
-Jsonb *make_error(const char *code, std::span<const ErrorArgument> arguments, const char *description);
+Jsonb *make_error(const char *code, std::span<const ErrorArgument> arguments, const char *message);
 
-// Whether the last of the errors has this code.
+JsonbValue *last_error(Jsonb *errors); // null: there is none
+// Whether it has this code.
 bool ends_with_error(Jsonb *errors, const char *code);
 
 } // namespace scylla

@@ -24,24 +24,28 @@ std::size_t place_of(store::PlanMaker maker) {
     return 0;
 }
 
-// The maker of a plan never changes, and one backend ends many tasks of one plan.
+// One backend ends many tasks of one plan. Its maker never changes; if its owner does, this one may be the one before.
 struct KnownPlan {
     Oid tables; // of which installation of the extension
     int64 id;
     store::PlanMaker maker;
+    NameData owner;
 };
 constinit std::array<KnownPlan, 64> known_plans{};
 
-store::PlanMaker maker_of(Store &store, int64 id) {
+// Without a maker if there is no such plan.
+const KnownPlan &known_plan(Store &store, int64 id) {
+    static constexpr KnownPlan k_none{};
     KnownPlan &known = known_plans[static_cast<std::size_t>(id) % known_plans.size()];
     const Oid tables = store::identity();
     if (known.tables != tables || known.id != id) {
         const auto plan = find_plan(store, id);
         if (!plan) // the snapshot is older than the plan; then none of its tasks has been completed
-            return store::PlanMaker::caller;
-        known = {tables, id, plan->maker};
+            return k_none;
+        known = {tables, id, plan->maker, {}};
+        namestrcpy(&known.owner, plan->owner);
     }
-    return known.maker;
+    return known;
 }
 
 } // namespace
@@ -56,9 +60,9 @@ void tell_completed(Store &store) {
             end++;
         if (all[first].plan == 0)
             continue;
-        const CompletionHook hook = completion_hooks[place_of(maker_of(store, all[first].plan))];
-        if (hook != nullptr)
-            hook(all.subspan(first, end - first));
+        const KnownPlan &plan = known_plan(store, all[first].plan);
+        if (const CompletionHook hook = completion_hooks[place_of(plan.maker)]; hook != nullptr)
+            hook(NameStr(plan.owner), all.subspan(first, end - first));
     }
 }
 
@@ -70,7 +74,7 @@ void tell_placed(Store &store, std::span<const PlacedTask> tasks) {
     for (std::size_t place = 0; place < placement_hooks.size(); place++) {
         Growing<PlacedTask> of_maker;
         for (const PlacedTask &task : tasks)
-            if (placement_hooks[place] != nullptr && place_of(maker_of(store, task.plan)) == place)
+            if (placement_hooks[place] != nullptr && place_of(known_plan(store, task.plan).maker) == place)
                 of_maker.add(task);
         if (of_maker.count > 0)
             placement_hooks[place](of_maker.all());

@@ -6,8 +6,9 @@
 
 namespace scylla {
 
-// Called in the transaction that ends tasks of a plan, with those tasks, before their dependants are looked at.
-using CompletionHook = void (*)(std::span<const store::Ended> tasks);
+// Called in the transaction that ends tasks of a plan, with the role that owns it and those tasks, before their
+// dependants are looked at.
+using CompletionHook = void (*)(const char *owner, std::span<const store::Ended> tasks);
 void register_completion(store::PlanMaker maker, CompletionHook hook);
 // Calls the hooks for the tasks in store.ended.
 void tell_completed(store::Store &store);

@@ -34,20 +34,41 @@ store::Taken take_live(store::Store &store, const Task &task, Wait wait) {
     }
 }
 
+namespace {
+
+Task cancelled(store::Store &store, const store::SpecRow &spec, const Task &task, TimestampTz now) {
+    return make_final(store, spec,
+                      {.status = Status::cancelled,
+                       .progress = task.progress,
+                       .owner = task.owner,
+                       .leased = task.leased,
+                       .carry = task.carry},
+                      now);
+}
+
+} // namespace
+
 Cancelled cancel_task(store::Store &store, const store::SpecRow &spec, TimestampTz now) {
     for (;; refresh(store)) {
         const Task task = require_task(store, spec);
         if (model::is_final(task.status))
             return {task, false};
-        if (take_live(store, task, Wait::yes) != store::Taken::ok)
-            continue; // a concurrent change came first
-        const Final end{.status = Status::cancelled,
-                        .progress = task.progress,
-                        .owner = task.owner,
-                        .leased = task.leased,
-                        .carry = task.carry};
-        return {make_final(store, spec, end, now), true};
+        if (take_live(store, task, Wait::yes) == store::Taken::ok)
+            return {cancelled(store, spec, task, now), true};
+        // a concurrent change came first
     }
+}
+
+Cancelling try_cancel_task(store::Store &store, const store::SpecRow &spec, TimestampTz now) {
+    const auto task = find_task(store, spec);
+    if (!task)
+        return Cancelling::busy; // its plan's owner removes it
+    if (model::is_final(task->status))
+        return Cancelling::ended;
+    if (take_live(store, *task, Wait::no) != store::Taken::ok)
+        return Cancelling::busy; // or it has just been changed, and is looked at again
+    cancelled(store, spec, *task, now);
+    return Cancelling::done;
 }
 
 Task yield_task(store::Store &store, const LeaseName &name) {

@@ -22,5 +22,8 @@ struct Cancelled {
 // Takes the row of a live task out of its table.
 store::Taken take_live(store::Store &store, const Task &task, Wait wait);
 Cancelled cancel_task(store::Store &store, const store::SpecRow &spec, TimestampTz now);
+// The same without waiting: busy: another transaction is changing the task; ended: it was not live.
+enum class Cancelling : std::uint8_t { done, ended, busy };
+Cancelling try_cancel_task(store::Store &store, const store::SpecRow &spec, TimestampTz now);
 
 } // namespace scylla

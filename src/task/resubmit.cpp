@@ -3,7 +3,7 @@
 #include "model/bounds.h"
 #include "pg/error.h"
 #include "pg/memory.h"
-#include "store/copies.h"
+#include "store/task/copies.h"
 #include "store/memo_rows.h"
 #include "task/change.h"
 #include "task/history.h"
@@ -34,7 +34,7 @@ const SpecRow *find(std::span<const SpecRow> rows, int64 id) {
 
 // The task that a copy depends on where its original depended on this one.
 text *provider_name(Store &store, const SpecRow &dependant, int64 provider) {
-    const auto spec = find_spec(store, store::newest_copy(provider).value_or(provider), store::With::no_spec);
+    const auto spec = find_spec(store, store::copies::newest(provider).value_or(provider), store::With::no_spec);
     if (!spec)
         error::no_such_provider(nullptr, dependant.rn);
     if (!rights::may_act(store, spec->queue, model::Privilege::depend))
@@ -104,7 +104,7 @@ Claimed claim(Store &store, std::span<const SpecRow> originals, bool again) {
     for (const SpecRow &row : originals)
         if (hold(store[TableId::spec], row.tid, store.snapshot) == store::Taken::ok)
             ids[held++] = row.id;
-    const auto marked = store::mark_resubmitted(ids.first(held));
+    const auto marked = store::copies::mark(ids.first(held));
     const auto wanted = again ? ids.first(held) : marked;
     const auto claimed = allocate<SpecRow>(originals.size());
     std::size_t count = 0;
@@ -123,19 +123,15 @@ void copy_state(Store &store, int64 original, const SpecRow &copy) {
 
 void name_copies(Store &store, std::span<const Copy> copies, std::span<const int64> marked) {
     refresh(store);
-    const auto originals = allocate<int64>(copies.size());
-    const auto ids = allocate<int64>(copies.size());
-    std::size_t count = 0;
+    Growing<store::copies::Copy> named;
     for (const Copy &copy : copies)
         if (const auto spec = find_spec(store, copy.new_rn, store::With::no_spec)) {
             if (copy.is_new)
                 copy_state(store, copy.original, *spec);
-            if (!std::binary_search(marked.begin(), marked.end(), copy.original))
-                continue;
-            originals[count] = copy.original;
-            ids[count++] = spec->id;
+            if (std::binary_search(marked.begin(), marked.end(), copy.original))
+                named.add({.original = copy.original, .copy = spec->id});
         }
-    store::name_copies(originals.first(count), ids.first(count));
+    store::copies::name(named.all());
     CommandCounterIncrement();
     refresh(store);
 }
@@ -181,8 +177,8 @@ Task resubmit(Store &store, const text *rn, text *new_rn) {
         if (!copy_tasks(store, {&spec, 1}, as).empty())
             return require_task(store, *find_spec(store, as.rn, store::With::spec));
         refresh(store);
-        if (store::is_resubmitted(spec.id)) {
-            const auto copy = store::newest_copy(spec.id);
+        if (store::copies::is_there(spec.id)) {
+            const auto copy = store::copies::newest(spec.id);
             const auto newest = copy ? find_spec(store, *copy, store::With::no_spec) : std::nullopt;
             error::already_resubmitted(rn, newest ? newest->rn : nullptr);
         }
@@ -202,7 +198,7 @@ void find_ended(Store &store, const EndedFilter &filter, ScanDirection order, co
         const store::OutcomeRow row = outcome_row(scan);
         if ((filter.after && row.finished < *filter.after) || (filter.before && row.finished >= *filter.before) ||
             (filter.code != nullptr && !ends_with_error(row.carry.errors, filter.code)) ||
-            store::is_resubmitted(row.id))
+            store::copies::is_there(row.id))
             continue;
         const auto spec = find_spec(store, row.id, store::With::spec);
         if (!spec)
@@ -220,8 +216,10 @@ namespace {
 constinit int64 forgotten_until = 0; // how far the walk is; 0: at the beginning
 
 void forget_copies(Store &, DutyTurn &turn) {
-    forgotten_until = store::forget_copies(forgotten_until, turn.portion.limit, &turn.portion.done);
-    turn.portion.more = forgotten_until != 0;
+    const auto portion = store::copies::forget(forgotten_until, turn.portion.limit);
+    turn.portion.done += portion.gone;
+    turn.portion.more = portion.seen == turn.portion.limit;
+    forgotten_until = turn.portion.more ? portion.last : 0;
 }
 
 } // namespace

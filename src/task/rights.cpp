@@ -72,6 +72,11 @@ bool may_watch(const store::QueueRow &queue) {
            find_privileges(GetUserId(), queue.owner, queue.grantees).has(Privilege::view);
 }
 
+bool may_watch(const char *owner, ArrayType *viewers, ArrayType *admins) {
+    return has_privs_of_role(GetUserId(), ROLE_PG_MONITOR) || has_any(GetUserId(), owner, viewers) ||
+           includes(GetUserId(), admins);
+}
+
 bool owns(const char *owner) { return superuser() || is_member(GetUserId(), owner); }
 
 bool has_any(Oid role, const char *owner, ArrayType *grantees) {

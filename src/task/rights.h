@@ -30,6 +30,7 @@ inline bool may(store::Store &store, int32 queue, Privilege privilege) { return 
 
 // Whether the current user may see numbers about the queue: who may view it, and members of pg_monitor.
 bool may_watch(const store::QueueRow &queue);
+bool may_watch(const char *owner, ArrayType *viewers, ArrayType *admins); // (text[]; null: none)
 
 // Whether the current user is the owner of a plan, a member of it, or a superuser. For others the plan does not exist.
 bool owns(const char *owner);

@@ -2,6 +2,7 @@
 
 #include "model/backoff.h"
 #include "pg/error.h"
+#include "pg/json.h"
 #include "pg/json_text.h"
 #include "pg/settings.h"
 #include "pg/text.h"
@@ -43,6 +44,19 @@ Jsonb *without_null(Jsonb *object, const char *key) {
         return object;
     return DatumGetJsonbP(
         DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(object), PointerGetDatum(cstring_to_text(key))));
+}
+
+// The value with its "description" as its "message", if it has no "message".
+Jsonb *with_message(Jsonb *value) {
+    JsonbValue found;
+    if (value == nullptr || !JB_ROOT_IS_OBJECT(value) || member(value, "message", &found) != nullptr ||
+        member(value, "description", &found) == nullptr)
+        return value;
+    json::Builder object = json::build_object();
+    object.member("message", found);
+    Jsonb *message = object.finish();
+    const Datum others = DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(value), CStringGetTextDatum("description"));
+    return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, others, JsonbPGetDatum(message)));
 }
 
 } // namespace
@@ -218,20 +232,21 @@ int32 max_catch_up(int32 value) {
 }
 
 Jsonb *error(Jsonb *value) {
-    const char *rule = "It must be an object with a non-empty text \"code\"; \"description\" must be a text.";
+    const char *rule = "It must be an object with a non-empty text \"code\"; \"message\" must be a text.";
     // Errors accumulate in one value, which has to stay far below what a value may hold.
     if (value != nullptr && text_is_larger(value, model::k_max_error_bytes))
         error::bad_argument("error", error::outline(value, text_size(value)), "It must not have more than 1 MB.");
-    value = without_null(without_null(value, "args"), "description");
+    Jsonb *given = value;
+    value = with_message(without_null(without_null(without_null(value, "args"), "message"), "description"));
     JsonbValue code;
-    JsonbValue description;
+    JsonbValue message;
     const bool good = value != nullptr && JB_ROOT_IS_OBJECT(value) && member(value, "code", &code) != nullptr &&
                       code.type == jbvString && code.val.string.len > 0 &&
-                      (member(value, "description", &description) == nullptr || description.type == jbvString);
+                      (member(value, "message", &message) == nullptr || message.type == jbvString);
     if (!good)
-        error::bad_argument("error", error::show(value), rule);
-    return DatumGetJsonbP(DirectFunctionCall2(
-        jsonb_concat, JsonbPGetDatum(parse("{\"args\": {}, \"description\": \"\"}")), JsonbPGetDatum(value)));
+        error::bad_argument("error", error::show(given), rule);
+    return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(parse("{\"args\": {}, \"message\": \"\"}")),
+                                              JsonbPGetDatum(value)));
 }
 
 OnDuplicate on_duplicate(const text *value, OnDuplicate by_default, bool may_replace) {

@@ -1,22 +1,12 @@
 // The numbers of triggers, for monitoring.
 #pragma once
 
-#include "pg/prelude.h"
-
-#include <span>
+#include "store/trigger/triggers.h"
 
 namespace scylla::trigger {
 
 // A trigger, as in the view scylla.stat_trigger.
-struct Numbers {
-    const char *owner;
-    text *name;
-    int64 fired;
-    int64 skipped;
-    int64 waiting;
-    int64 failing;
-    bool paused;
-};
+using Numbers = store::triggers::Numbers;
 // Those that the current user may watch, by name.
 std::span<const Numbers> read_numbers();
 

@@ -21,7 +21,8 @@ struct TriggerRequest {
     const text *name;
     Jsonb *signals;
     Jsonb *action;
-    Datum condition; // a jsonpath; 0: none
+    Datum condition;           // a jsonpath; 0: none
+    Interval *grace = nullptr; // how old a set may be; null: no bound
 };
 // 22023, 42501, 42710, and what the action raises.
 void create(const TriggerRequest &request);

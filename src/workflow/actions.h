@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/workflow/actions.h"
+#include "store/workflow/steps.h"
 #include "workflow/definition_cache.h"
 #include "workflow/runs.h"
 
@@ -39,6 +40,10 @@ struct StepName {
 // step "copy" {3,1} of instance 5 of workflow "nightly"
 const char *show(const StepName &name);
 
+// The last attempt of a step of that scope.
+using StepNow = store::steps::State;
+StepNow step_now(int64 scope, const text *step);
+
 struct StepPlace {
     int64 root;
     int32 run;
@@ -54,7 +59,7 @@ StepPlace place_in(const StepName &name, const LastRun &run);
 // Nothing: the step is already as the action would leave it. Skipping a step of an ended run starts a new run. 42704,
 // 42501, P0002, 55000, 22023.
 std::optional<int64> act_on_step(const StepName &name, model::workflow::StepAction action);
-// Adds the action of a restart that has started its run already. Returns its id.
-int64 put_restart(const Action &action, const text *status);
+// Adds the action on a run that has ended, which a restart of it has carried out already. Returns its id.
+int64 put_restart(const Action &action, int32 run, const text *status);
 
 } // namespace scylla::workflow

@@ -5,7 +5,8 @@
 #include "pg/subtransaction.h"
 #include "store/index_plans.h"
 #include "store/locks.h"
-#include "store/spi_arrays.h"
+#include "store/workflow/turn_reads.h"
+#include "store/workflow/turn_writes.h"
 #include "task/gates.h"
 #include "task/release.h"
 #include "plan/plans.h"
@@ -16,7 +17,6 @@
 #include "workflow/permits.h"
 #include "workflow/run_limits.h"
 #include "workflow/server_world.h"
-#include "workflow/step_arrays.h"
 #include "workflow/templates.h"
 #include "workflow/texts.h"
 #include "workflow/turns.h"
@@ -26,24 +26,18 @@ namespace scylla::workflow {
 using model::workflow::Event;
 using model::workflow::EventKind;
 using model::workflow::Need;
+using model::workflow::Rest;
 using model::workflow::RunStatus;
 using model::workflow::Supply;
 using model::workflow::Turn;
-using store::Columns;
-using store::Parameters;
+namespace turn_reads = store::turn_reads;
+namespace turn_writes = store::turn_writes;
 
 namespace {
 
-constexpr int64 k_most_runs = 32; // in one transaction
-
-constinit SPIPlanPtr next_statement = nullptr;
-constinit SPIPlanPtr iterations_statement = nullptr;
-constinit SPIPlanPtr again_statement = nullptr;
-constinit SPIPlanPtr but_one_statement = nullptr;
-constinit SPIPlanPtr subworkflow_statement = nullptr;
-constinit SPIPlanPtr passed_statement = nullptr;
-constinit SPIPlanPtr when_statement = nullptr;
-constinit SPIPlanPtr break_statement = nullptr;
+constexpr int64 k_most_runs = 32;              // in one transaction
+constexpr const char *k_lock_timeout = "20ms"; // of what cannot be tried without waiting
+constinit int32 last_line = PG_INT32_MIN;      // those after it come first; the lowest number: none has a right to that
 
 // ---- runs that begin -----------------------------------------------------------------------------------------------
 
@@ -54,50 +48,39 @@ bool may_begin_runs() {
 }
 
 // The queued runs that may begin now, of the workflows of the runs that are named.
-std::span<const int64> runs_to_begin(std::span<const Root> roots) {
-    store::ArrayColumn workflows(TEXTOID);
-    for (const Root &root : roots)
+std::span<const turn_reads::Queued> runs_to_begin(std::span<const Root> roots) {
+    Growing<const text *> workflows;
+    Growing<int64> here;
+    for (const Root &root : roots) {
+        here.add(root.id);
         if (root.is_next)
-            workflows.add(view(root.version.workflow));
-    Parameters parameters;
-    workflows.give_to(parameters);
-    return store::select<int64>(
-        &next_statement,
-        "select c.id from (select h.id, h.concurrency, h.strategy, (select pg_catalog.count(*) "
-        "from scylla.workflow_run_state r where r.workflow operator(pg_catalog.=) h.id and r.ended is null "
-        "and r.status operator(pg_catalog.=) 'IN_PROGRESS') as live from scylla.workflow_head h "
-        "where h.id operator(pg_catalog.=) any ($1) and not exists (select from scylla.workflow_hold p "
-        "where p.workflow operator(pg_catalog.=) h.id and p.kind operator(pg_catalog.=) 'workflow')) h "
-        "cross join lateral (select r.id from scylla.workflow_run_state r where r.workflow operator(pg_catalog.=) h.id "
-        "and r.ended is null and r.status operator(pg_catalog.=) 'CREATED' order by r.late, r.instance, r.run "
-        "limit greatest(0, least(50, h.concurrency operator(pg_catalog.-) h.live))) c "
-        "where h.strategy operator(pg_catalog.<>) 'STRICT_SEQUENTIAL' or not exists (select from "
-        "scylla.workflow_run_state b "
-        "where b.workflow operator(pg_catalog.=) h.id and b.blocks)",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_int64(); });
+            workflows.add(root.version.workflow);
+    }
+    return turn_reads::may_begin(workflows.all(), here.all());
 }
 
 // Lets queued runs begin, as far as their workflows have room. Those that are not at hand have their turn later.
 bool begin_runs(std::span<Root> roots) {
     if (std::none_of(roots.begin(), roots.end(), [](const Root &root) { return root.is_next; }))
         return true;
-    if (!may_begin_runs()) {
+    if (const bool is_slow = pace.lane == Lane::slow; is_slow || !may_begin_runs()) {
         for (const Root &root : roots)
             if (root.is_next)
-                put_on_agenda({.root = root.id, .kind = "next"});
-        return false;
+                put_on_agenda({.root = root.id, .kind = "next", .line = root.line});
+        return is_slow;
     }
-    for (const int64 id : runs_to_begin(roots)) {
-        const auto root =
-            std::lower_bound(roots.begin(), roots.end(), id, [](const Root &each, int64 of) { return each.id < of; });
-        if (root == roots.end() || root->id != id) {
-            put_on_agenda({.root = id, .kind = "next"});
+    Growing<int64> others;
+    for (const turn_reads::Queued &run : runs_to_begin(roots)) {
+        if (!run.is_here) {
+            others.add(run.id);
             continue;
         }
+        const auto root = std::find_if(roots.begin(), roots.end(), [&](const Root &each) { return each.id == run.id; });
         root->begins = true;
         root->scope.status = RunStatus::in_progress;
-        root->events.add({.kind = root->run == 1 ? EventKind::start : EventKind::restart, .scope = id});
+        root->events.add({.kind = root->run == 1 ? EventKind::start : EventKind::restart, .scope = run.id});
     }
+    put_next(others.all());
     return true;
 }
 
@@ -117,69 +100,44 @@ Held *hold_turn() {
     return held;
 }
 
-// Iterations that have not succeeded.
-std::string_view read_iterations(const Need &need) {
-    Parameters parameters;
-    parameters.add(need.scope).add(to_text(need.step)).add(to_text(need.inner)).add(to_text(need.param));
-    return view(store::select<text *>(
-        &again_statement,
-        "select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(i.number, i.id) order by i.number), "
-        "'[]')::pg_catalog.text from (select number, id from scylla.workflow_iteration "
-        "where parent operator(pg_catalog.=) $1 and step operator(pg_catalog.=) $2 "
-        "and number operator(pg_catalog.>) $3::pg_catalog.int8 and not past and status operator(pg_catalog.<>) "
-        "'SUCCEEDED' "
-        "order by number limit $4::pg_catalog.int8) i",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_text(); })[0]);
-}
+// A run whose turn is taken.
+struct TurnOf {
+    store::Store *store;
+    const Root *root;
+    std::span<const StoredStep> steps;
+    TimestampTz now;
+};
 
-// How the iterations of a loop but one have ended.
-std::string_view read_but_one(const Need &need) {
-    Parameters parameters;
-    parameters.add(need.scope).add(to_text(need.step)).add(to_text(need.inner));
-    const auto found = store::select<text *>(
-        &but_one_statement,
-        "select case when pg_catalog.count(*) filter (where not o.other) operator(pg_catalog.=) 1 then "
-        "pg_catalog.jsonb_build_object('id', pg_catalog.max(o.id) filter (where not o.other), "
-        "'succeeded', pg_catalog.count(*) filter (where o.other and o.status operator(pg_catalog.=) 'SUCCEEDED'), "
-        "'failed', pg_catalog.count(*) filter (where o.other and o.status operator(pg_catalog.=) 'FAILED'), "
-        "'stopped', pg_catalog.count(*) filter (where o.other and o.status operator(pg_catalog.=) 'STOPPED'), "
-        "'timed_out', pg_catalog.count(*) filter (where o.other and o.status operator(pg_catalog.=) 'TIMED_OUT'))"
-        "::pg_catalog.text end from (select id, status, number operator(pg_catalog.<>) $3::pg_catalog.int8 as other "
-        "from scylla.workflow_iteration where parent operator(pg_catalog.=) $1 and step operator(pg_catalog.=) $2 "
-        "and not past) o",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_text(); });
-    return found[0] == nullptr ? std::string_view{} : view(found[0]);
-}
+std::string_view view_or_empty(const text *value) { return value == nullptr ? std::string_view{} : view(value); }
 
 // A value of other scopes or runs. Empty: it is not there.
-std::string_view read_need(const Need &need, const Root &root) {
-    if (need.what == Need::What::job_template)
+std::string_view read_need(const Need &need, const TurnOf &of) {
+    const Root &root = *of.root;
+    switch (need.what) {
+    case Need::What::job_template:
         return template_supply({need.inner, need.param}, root.owner);
-    Parameters parameters;
-    parameters.add(need.scope).add(to_text(need.step)).add(to_text(need.inner)).add(to_text(need.param));
-    if (need.what == Need::What::iterations)
-        return read_iterations(need);
-    if (need.what == Need::What::but_one)
-        return read_but_one(need);
-    const bool is_loop = need.what == Need::What::foreach;
-    const auto found = store::select<text *>(
-        is_loop ? &iterations_statement : &subworkflow_statement,
-        is_loop ? "select case when pg_catalog.count(*) operator(pg_catalog.=) pg_catalog.count(s.params "
-                  "operator(pg_catalog.->) $4) then coalesce(pg_catalog.jsonb_agg(s.params operator(pg_catalog.->) $4 "
-                  "order by i.number), '[]')::pg_catalog.text end from scylla.workflow_iteration i "
-                  "left join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) i.id "
-                  "and s.step operator(pg_catalog.=) $3 where i.parent operator(pg_catalog.=) $1 "
-                  "and i.step operator(pg_catalog.=) $2 and not i.past"
-                : "select (s.params operator(pg_catalog.->) $4)::pg_catalog.text from scylla.workflow_run_state r "
-                  "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) r.id "
-                  "and s.step operator(pg_catalog.=) $3 where r.parent_scope operator(pg_catalog.=) $1 "
-                  "and r.parent_step operator(pg_catalog.=) $2 order by r.id desc limit 1",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_text(); });
-    return found.empty() || found[0] == nullptr ? std::string_view{} : view(found[0]);
+    case Need::What::end_work:
+        return end_work(*of.store, root, of.steps, need, of.now) ? "true" : "false";
+    case Need::What::iterations:
+        return view(turn_reads::unsuccessful_iterations(
+            {.scope = need.scope, .loop = need.step, .behind = need.inner, .most = need.param}));
+    case Need::What::but_one:
+        return view_or_empty(turn_reads::other_iterations(need.scope, need.step, need.inner));
+    case Need::What::foreach:
+        return view(turn_reads::values_of_loop(
+            {.scope = need.scope, .loop = need.step, .step = need.inner, .param = need.param}));
+    case Need::What::subworkflow:
+        return view_or_empty(
+            turn_reads::value_of_subworkflow(
+                {.scope = need.scope, .subworkflow = need.step, .step = need.inner, .param = need.param})
+                .value_or(nullptr));
+    }
+    pg_unreachable();
 }
 
 // The turn of a run, with all that it needs.
-Turn *take_turn_of(const Root &root) {
+Turn *take_turn_of(const TurnOf &of) {
+    const Root &root = *of.root;
     const auto &definition = definition_of(root.version);
     model::workflow::Run run{.name = {.workflow = view(root.version.workflow),
                                       .instance = root.instance,
@@ -188,26 +146,30 @@ Turn *take_turn_of(const Root &root) {
                                       .initiator = root.initiator,
                                       .properties = root.properties,
                                       .restart = root.restart,
+                                      .step_params = root.step_params,
                                       .limits = run_limits()},
                              .scopes = root.scopes.all(),
                              .events = root.events.all(),
                              .permits = root.permits,
                              .holds = root.holds};
     Growing<Supply> supplies;
+    const bool had_begun = pace.begun;
     for (;;) {
         CHECK_FOR_INTERRUPTS();
         check_stack_depth();
         Held *held = hold_turn();
         ServerWorld world;
         run.supplies = supplies.all();
+        pace.begun = had_begun; // what was evaluated before this round counts for nothing
         held->turn = take_turn(definition, run, world, turn_limits());
         world.raise_seen();
         if (held->turn.kind != model::sel::OutcomeKind::value)
             ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory in a turn of a workflow's run")));
         if (held->turn.needs.empty())
             return &held->turn;
+        refresh(*of.store);
         for (const Need &need : held->turn.needs)
-            supplies.add({need.scope, need.step, need.inner, need.param, read_need(need, root)});
+            supplies.add({need.scope, need.step, need.inner, need.param, read_need(need, of)});
     }
 }
 
@@ -221,22 +183,23 @@ bool is_changed(const Turn &turn, const Event &event) {
 
 // Times that have come and of which the turns have made nothing: they must not come again.
 void pass_times(std::span<const Followed> turns) {
-    StepArrays passed; // without a step: the run itself
+    Growing<turn_writes::Passed> passed;
     for (const Followed &each : turns)
         for (const Event &event : each.root->events.all())
             if (event.kind == EventKind::due && !is_changed(*each.turn, event))
-                passed.add(event.scope, event.step);
-    if (passed.empty())
-        return;
-    Parameters parameters = passed.as_parameters();
-    store::change(
-        &passed_statement,
-        "with passed as (select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) p (scope, step)), "
-        "step as (update scylla.workflow_step_state s set due = null from passed p "
-        "where s.scope operator(pg_catalog.=) any (array[p.scope]) and s.step operator(pg_catalog.=) p.step) "
-        "update scylla.workflow_run_state r set due = null from passed p "
-        "where r.id operator(pg_catalog.=) any (array[p.scope]) and p.step is null",
-        parameters, SPI_OK_UPDATE);
+                passed.add({.scope = event.scope, .step = event.step});
+    if (passed.size() > 0)
+        turn_writes::pass_times(passed.all());
+}
+
+// The actions of a turn that have had their effect.
+std::span<const int64> actions_done(const Followed &of) {
+    const auto &back = of.turn->put_back;
+    Growing<int64> done;
+    for (const int64 action : of.root->actions.all())
+        if (std::none_of(back.begin(), back.end(), [&](const Event &event) { return event.action == action; }))
+            done.add(action);
+    return done.all();
 }
 
 // ---- one transaction -----------------------------------------------------------------------------------------------
@@ -245,16 +208,59 @@ void pass_times(std::span<const Followed> turns) {
 struct FirstRun {
     int64 id = 0; // 0: none
     int64 plan = 0;
+    int32 line = 0;
 };
 constinit FirstRun first_run{};
 
 // False: something is held by another transaction, and it is left for later.
 bool do_left(const Item &item) {
+    if (pace.is_late()) {
+        Item later = item;
+        later.slow = pace.lane == Lane::slow;
+        put_on_agenda(later);
+        return true;
+    }
+    pace.is_slow = false;
     const std::string_view kind = item.kind;
     return kind == "child"      ? start_child(item)
            : kind == "backfill" ? go_on_with_backfill(item)
            : kind == "wait"     ? wait_for_signals(item)
                                 : send_signals(item);
+}
+
+// The turns of the runs, in their order. Keeps whose line has used up the time, or is the last one.
+std::span<Followed> take_all_turns(store::Store &store, const TakenRuns &taken, std::span<const StoredStep> steps,
+                                   TimestampTz now) {
+    const std::span<const Root> roots = taken.roots;
+    Growing<const Root *> order;
+    for (const Root &root : roots)
+        order.add(&root);
+    std::sort(order.at, order.at + order.count,
+              [](const Root *one, const Root *other) { return one->place < other->place; });
+    Growing<Followed> turns;
+    last_line = taken.full ? order.at[order.count - 1]->line : PG_INT32_MIN;
+    bool was_late = false;
+    for (const Root *root : order.all()) {
+        if (root->events.size() > 0)
+            turns.add({root, take_turn_of({&store, root, steps, now})});
+        if (!was_late && pace.is_late())
+            last_line = root->line;
+        was_late = pace.is_late();
+    }
+    return turns.all();
+}
+
+// What the turns have left.
+void put_rests(std::span<const Root> roots, std::span<const Followed> turns) {
+    const auto put = [](const Root &root, bool is_slow) {
+        put_on_agenda({.root = root.id, .kind = "rest", .slow = is_slow || pace.lane == Lane::slow, .line = root.line});
+    };
+    for (const Followed &each : turns)
+        if (each.turn->rest != Rest::none)
+            put(*each.root, each.turn->rest == Rest::slow);
+    for (const Root &root : roots)
+        if (root.has_rest)
+            put(root, false);
 }
 
 struct Work {
@@ -265,25 +271,24 @@ struct Work {
 Work work(int64 most) {
     const TimestampTz now = GetCurrentTimestamp();
     first_run = {};
-    const auto roots = take_runs(now, most);
+    const TakenRuns runs = take_runs(now, most, last_line);
+    const std::span<Root> roots = runs.roots;
     if (roots.empty())
-        return {0, false};
+        return {0, runs.others};
     store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
-    first_run = {roots[0].id, roots[0].plan};
-    const Taken taken = take_events(roots, now);
+    first_run = {roots[0].id, roots[0].plan, roots[0].line};
+    const Taken taken = take_events(runs, now);
     read_holds(roots, taken.let_go);
     Work result{taken.rows, !begin_runs(roots)};
     const auto steps = read_scopes(roots);
     read_permits(roots);
-    Growing<Followed> turns;
-    for (const Root &root : roots)
-        if (root.events.size() > 0)
-            turns.add({&root, take_turn_of(root)});
-    if (turns.size() > 0)
-        write_turns(store, turns.all(), steps, now);
-    pass_times(turns.all());
-    for (const Root &root : roots)
-        settle_actions(root.actions.all(), now);
+    const auto turns = take_all_turns(store, runs, steps, now);
+    if (!turns.empty())
+        write_turns(store, turns, now);
+    pass_times(turns);
+    put_rests(roots, turns);
+    for (const Followed &each : turns)
+        settle_actions(actions_done(each), now);
     for (const Item &item : taken.left) {
         const bool done = do_left(item);
         result.postponed = !done || result.postponed;
@@ -292,91 +297,137 @@ Work work(int64 most) {
     return result;
 }
 
-#define BROKEN_STEP_EVENTS SCYLLA_WORKFLOW_STEP_EVENTS("$4", "$2", "'INTERNALLY_FAILED'")
-
-// Ends a run with all of its steps and iterations. Returns the run, unless it has ended.
-std::span<const Root> end_broken(const FirstRun &run, const ErrorData *error, TimestampTz now) {
-    Parameters parameters;
-    parameters.add(run.id).add(std::optional(now)).add(JSONBOID, JsonbPGetDatum(json_of(error))).add(event_position());
-    return store::select<Root>(
-        &break_statement,
-        "with agenda as (delete from scylla.workflow_agenda where root operator(pg_catalog.=) any (array(select "
-        "plan from scylla.workflow_plan where root operator(pg_catalog.=) $1) operator(pg_catalog.||) $1)), "
-        "step_event as (" BROKEN_STEP_EVENTS "where r.id operator(pg_catalog.=) $1 and " SCYLLA_WORKFLOW_RECORDS
-        " and s.scope operator(pg_catalog.=) any (array(select id from scylla.workflow_iteration where root "
-        "operator(pg_catalog.=) $1) operator(pg_catalog.||) $1) and (s.ended is null or (s.due is not null and "
-        "s.status operator(pg_catalog.=) any ('{USER_FAILED,PLATFORM_FAILED,TIMEOUT_FAILED}')))), "
-        "run_event as "
-        "(insert into scylla.workflow_event (position, \"time\", workflow, owner, kind, instance, run, version, "
-        "old_status, status) select $4, $2, r.workflow, r.owner, 'run', r.instance, r.run, r.version, r.status, "
-        "'FAILED' from scylla.workflow_run_state r where r.id operator(pg_catalog.=) $1 and r.ended is null "
-        "and " SCYLLA_WORKFLOW_RECORDS "), "
-        "iteration as (update scylla.workflow_iteration set status = 'FAILED', ended = $2 where root "
-        "operator(pg_catalog.=) $1 and ended is null), "
-        "step as (update scylla.workflow_step_state set status = "
-        "'INTERNALLY_FAILED', ended = $2, due = null, error = $3, rollup = scylla._settled(rollup, "
-        "'INTERNALLY_FAILED') where scope operator(pg_catalog.=) any (array(select id from "
-        "scylla.workflow_iteration where root operator(pg_catalog.=) $1) operator(pg_catalog.||) $1) and (ended "
-        "is null or (due is not null and status operator(pg_catalog.=) any "
-        "('{USER_FAILED,PLATFORM_FAILED,TIMEOUT_FAILED}')))) "
-        "update scylla.workflow_run_state set status = "
-        "'FAILED', aggregated = null, ended = $2, due = null, error = $3, blocks = true where id "
-        "operator(pg_catalog.=) $1 and ended is null returning id, plan, parent_root, parent_scope, parent_step, "
-        "parent_attempt, backfill, permits",
-        parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) {
-            Columns columns(row);
-            Root root{};
-            root.id = columns.next_int64();
-            root.plan = columns.next_int64();
-            root.parent.root = columns.next_int64();
-            root.parent.scope = columns.next_int64();
-            root.parent.step = columns.next_text();
-            root.parent.attempt = columns.next_int32();
-            root.backfill = columns.next_int64();
-            root.tree_permits = columns.next_text();
-            return root;
-        });
+// What has happened, as opposed to what is to happen.
+bool is_news(EventKind kind) {
+    switch (kind) {
+    case EventKind::task_completed:
+    case EventKind::task_failed:
+    case EventKind::task_aborted:
+    case EventKind::task_cancelled:
+    case EventKind::child_started:
+    case EventKind::child_failed:
+    case EventKind::child_ended:
+    case EventKind::signals_sent:
+    case EventKind::signals_refused:
+    case EventKind::output:
+        return true;
+    default:
+        return false;
+    }
 }
+
+// A turn of the run that kills it, once: what has happened is recorded, and what is left of steps whose work is done.
+// Whatever else waits for the run is dropped.
+void kill_broken(const FirstRun &run, const ErrorData *error, TimestampTz now) {
+    const TakenRuns runs = take_run(run.id, run.line);
+    if (runs.roots.empty())
+        return;
+    Root &root = runs.roots[0];
+    pace = {.lane = pace.lane, .in_engine = true};
+    store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
+    const Taken taken = take_events(runs, now);
+    Growing<Event> events;
+    for (const Event &event : root.events.all()) {
+        if (event.kind == EventKind::kill && event.action == 0)
+            elog(ERROR, "the engine has killed it before");
+        if (is_news(event.kind))
+            events.add(event);
+    }
+    events.add({.kind = EventKind::kill, .scope = root.id, .data = json_text(json_of(error))});
+    root.events = events;
+    const auto steps = read_scopes(runs.roots);
+    const auto turns = take_all_turns(store, runs, steps, now);
+    write_turns(store, turns, now);
+    root.has_rest = root.has_rest || root.takes_rest;
+    put_rests(runs.roots, turns);
+    for (const Item &item : taken.left)
+        if (std::string_view(item.kind) == "signals")
+            put_on_agenda(item);
+    settle_actions_of(root.id, now);
+    close(store);
+}
+
+// The same if that cannot be done either.
+void end_broken(const FirstRun &run, const ErrorData *error, TimestampTz now) {
+    store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
+    const bool all_ended = end_tasks(store, run.plan, now);
+    settle_gates(store, now);
+    close(store);
+    if (!all_ended)
+        return turn_writes::put_off(run.id, now);
+    const auto broken =
+        turn_writes::break_run({.id = run.id, .now = now, .error = json_of(error), .position = event_position()});
+    settle_actions_of(run.id, now);
+    store::waits::leave_of(run.id);
+    if (!broken)
+        return;
+    Root root{};
+    root.id = broken->id;
+    root.line = run.line;
+    root.plan = broken->plan;
+    root.parent = {broken->parent_root, broken->parent_scope, broken->parent_step, broken->parent_attempt};
+    root.backfill = broken->backfill;
+    root.tree_permits = broken->permits;
+    tell_of_end(root, RunStatus::failed, now);
+}
+
+bool is_locked(const ErrorData *error) { return error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE; }
 
 // A run about which the engine comes to an error: it fails, and all others go on.
 void break_run(const FirstRun &run, const ErrorData *error) {
     ereport(WARNING, (errmsg("a run of a workflow cannot go on: %s", error->message)));
     const TimestampTz now = GetCurrentTimestamp();
-    const auto broken = end_broken(run, error, now);
-    settle_actions_of(run.id, now);
-    leave_waits_of(run.id);
-    store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
-    for (const int64 task : members_of(store, run.plan))
-        if (const auto spec = find_spec(store, task, store::With::no_spec))
-            (void)cancel_task(store, *spec, now);
-    settle_gates(store, now);
-    close(store);
-    for (const Root &root : broken)
-        tell_of_end(root, RunStatus::failed, now);
+    const ErrorData *again = attempt([&] { kill_broken(run, error, now); });
+    if (again != nullptr && !is_locked(again))
+        again = attempt([&] { end_broken(run, error, now); });
+    if (again != nullptr && !is_locked(again))
+        ereport(WARNING, (errmsg("a run of a workflow cannot be ended: %s", again->message)));
+    if (again != nullptr)
+        turn_writes::put_off(run.id, now);
 }
 
 } // namespace
 
 TimestampTz next_time() {
-    Parameters parameters;
-    return store::select<std::optional<TimestampTz>>(
-               &when_statement,
-               "select least((select '-infinity'::pg_catalog.timestamptz from scylla.workflow_agenda limit 1), "
-               "(select pg_catalog.min(due) from scylla.workflow_step_state where due is not null), "
-               "(select pg_catalog.min(due) from scylla.workflow_run_state where due is not null))",
-               parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_time(); })[0]
-        .value_or(DT_NOEND);
+    const turn_reads::Next next = turn_reads::next();
+    return next.has_slow ? DT_NOBEGIN : next.time.value_or(DT_NOEND);
 }
 
 namespace {
 
-Advance advance_by_indexes() {
+// Something that a run needs is locked: that run is put off, and the others take their turns, while there is time.
+Advance advance_one_by_one(Lane lane) {
+    pace = {.lane = lane, .in_engine = true};
+    const int64 ends = steady_now() + k_turn_time;
+    for (int64 i = 0; i < k_most_runs && (i == 0 || steady_now() < ends); i++) {
+        Work result{};
+        const ErrorData *error = attempt([&] { result = work(1); });
+        if (error == nullptr && result.done == 0)
+            break;
+        if (error == nullptr)
+            continue;
+        if (first_run.id == 0 || (is_passing(error) && !is_locked(error))) {
+            ereport(WARNING, (errmsg("the engine of workflows has come to an error: %s", error->message)));
+            return {.postponed = true};
+        }
+        if (is_locked(error))
+            turn_writes::put_off(first_run.id, GetCurrentTimestamp());
+        else
+            break_run(first_run, error);
+    }
+    return {.more = true};
+}
+
+Advance advance_by_indexes(Lane lane) {
     Work result{};
     const auto attempt_work = [&](int64 most) {
         result = {};
+        pace = {.lane = lane, .in_engine = true};
         return attempt([&] { result = work(most); });
     };
-    const ErrorData *error = attempt_work(k_most_runs);
+    const ErrorData *error = attempt_work(lane == Lane::slow ? 1 : k_most_runs);
+    if (error != nullptr && is_locked(error) && first_run.id != 0)
+        return advance_one_by_one(lane);
     if (error != nullptr && !is_passing(error))
         error = attempt_work(1);
     if (error != nullptr && (is_passing(error) || first_run.id == 0)) {
@@ -389,14 +440,24 @@ Advance advance_by_indexes() {
     }
     if (result.done > 0 && !result.postponed)
         return {.more = true};
-    return {.postponed = result.postponed, .next = next_time()};
+    const turn_reads::Next next = turn_reads::next();
+    return {.postponed = result.postponed, .has_slow = next.has_slow, .next = next.time.value_or(DT_NOEND)};
 }
 
 } // namespace
 
-Advance advance() {
+constinit Pace pace{};
+
+Advance advance(Lane lane) {
     const int settings_level = store::use_indexes_only();
-    const Advance result = advance_by_indexes();
+    (void)set_config_option("lock_timeout", k_lock_timeout, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+                            false);
+    Advance result{};
+    PG_TRY();
+    { result = advance_by_indexes(lane); }
+    PG_FINALLY();
+    { pace = {}; }
+    PG_END_TRY();
     AtEOXact_GUC(true, settings_level);
     return result;
 }

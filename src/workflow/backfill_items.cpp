@@ -1,11 +1,13 @@
 // The items of a backfill: a list of parameters, or all combinations of lists and ranges.
+#include "model/bounds.h"
 #include "pg/error.h"
 #include "pg/growing.h"
 #include "pg/json.h"
 #include "pg/memory.h"
+#include "pg/moment.h"
 #include "pg/text.h"
 #include "workflow/backfills.h"
-#include "workflow/times.h"
+#include "store/workflow/types.h"
 
 namespace scylla::workflow {
 
@@ -90,13 +92,6 @@ std::span<Jsonb *const> whole_range(const Range &range) {
     return values.all();
 }
 
-Timestamp to_finite(const char *argument, JsonbValue *value) {
-    const Timestamp time = json::to_local_time(argument, value);
-    if (TIMESTAMP_NOT_FINITE(time))
-        error::bad_argument(argument, json::show(value), "It must be a date, or a date and a time.");
-    return time;
-}
-
 Format to_format(const Range &range) {
     if (range.format == nullptr)
         return Format::date;
@@ -108,11 +103,6 @@ Format to_format(const Range &range) {
                         "It must be \"date\", \"dateint\", \"timestamp\" or \"millis\".");
 }
 
-// The instant at which the local time of the zone is `local`.
-TimestampTz to_instant(const text *zone, Timestamp local) {
-    return DatumGetTimestampTz(DirectFunctionCall2(timestamp_zone, PointerGetDatum(zone), TimestampGetDatum(local)));
-}
-
 struct pg_tm fields_of(Timestamp time) {
     struct pg_tm fields {};
     fsec_t fraction = 0;
@@ -121,15 +111,10 @@ struct pg_tm fields_of(Timestamp time) {
     return fields;
 }
 
-Timestamp to_local(const text *zone, TimestampTz instant) {
-    return DatumGetTimestamp(
-        DirectFunctionCall2(timestamptz_zone, PointerGetDatum(zone), TimestampTzGetDatum(instant)));
-}
-
-JsonbValue show_time(Format format, const text *zone, TimestampTz at) {
+JsonbValue show_time(Format format, const pg_tz *zone, TimestampTz at) {
     if (format == Format::millis)
-        return json::of_whole(to_millis(at));
-    const struct pg_tm shown = fields_of(to_local(format == Format::timestamp ? cstring_to_text("UTC") : zone, at));
+        return json::of_whole(store::to_millis(at));
+    const struct pg_tm shown = fields_of(format == Format::timestamp ? at : local_in(zone, at));
     const int64 dateint = shown.tm_year * INT64_C(10000) + shown.tm_mon * 100 + shown.tm_mday;
     if (format == Format::dateint)
         return json::of_whole(dateint);
@@ -142,22 +127,32 @@ JsonbValue show_time(Format format, const text *zone, TimestampTz at) {
 // Months and days are steps in the calendar, counted from the first time (so that the 31st stays the 31st where it
 // exists). Hours are elapsed time, even if clocks change.
 struct Steps {
-    Timestamp from;
+    Moment from;
     Interval *step;
-    const text *zone;
+    const pg_tz *zone;
 
-    TimestampTz place(int64 number) const {
+    bool by_calendar() const { return step->month != 0 || step->day != 0; }
+
+    // Nothing: the zone skipped that day.
+    std::optional<TimestampTz> place(int64 number) const {
         Interval way = *DatumGetIntervalP(
             DirectFunctionCall2(interval_mul, IntervalPGetDatum(step), Float8GetDatum(static_cast<float8>(number))));
         Interval passing{};
         passing.time = way.time;
         way.time = 0;
-        const Datum local =
-            DirectFunctionCall2(timestamp_pl_interval, TimestampGetDatum(from), IntervalPGetDatum(&way));
-        return DatumGetTimestampTz(DirectFunctionCall2(timestamptz_pl_interval,
-                                                       TimestampTzGetDatum(to_instant(zone, DatumGetTimestamp(local))),
-                                                       IntervalPGetDatum(&passing)));
+        const Timestamp local = DatumGetTimestamp(
+            DirectFunctionCall2(timestamp_pl_interval, TimestampGetDatum(from.local), IntervalPGetDatum(&way)));
+        const auto begin = number == 0 || !by_calendar() ? std::optional(from.at) : moment_in(zone, local);
+        if (!begin)
+            ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("timestamp out of range")));
+        if (by_calendar() && day_of(local_in(zone, *begin)) != day_of(local))
+            return std::nullopt;
+        return DatumGetTimestampTz(
+            DirectFunctionCall2(timestamptz_pl_interval, TimestampTzGetDatum(*begin), IntervalPGetDatum(&passing)));
     }
+
+private:
+    static int64 day_of(Timestamp local) { return model::cron_detail::floor_div(local, USECS_PER_DAY); }
 };
 
 Interval *default_step() {
@@ -166,20 +161,46 @@ Interval *default_step() {
     return step;
 }
 
+const pg_tz *to_zone(const Range &range) {
+    if (range.timezone == nullptr)
+        return find_zone("UTC");
+    const char *argument = range.argument("timezone");
+    const pg_tz *zone = find_zone(view(json::to_text(argument, range.timezone)));
+    if (zone == nullptr)
+        error::bad_argument(argument, json::show(range.timezone),
+                            psprintf("It must be %s.", model::k_zone_rule.data()));
+    return zone;
+}
+
+[[noreturn]] void too_coarse(const Range &range) {
+    error::bad_argument(range.argument("format"), range.format == nullptr ? "\"date\"" : json::show(range.format),
+                        "Two times of the range would be the same: use a finer format, or a step of whole days.");
+}
+
 std::span<Jsonb *const> time_range(const Range &range) {
-    const Timestamp from = to_finite(range.argument("from"), range.from);
-    const Timestamp to = to_finite(range.argument("to"), range.to);
+    const pg_tz *zone = to_zone(range);
+    const Moment from = json::to_moment(range.argument("from"), range.from, zone);
+    const Moment to = json::to_moment(range.argument("to"), range.to, zone);
     Interval *step = range.step == nullptr ? default_step() : json::to_interval(range.argument("step"), range.step);
     const Format format = to_format(range);
-    const text *zone =
-        range.timezone == nullptr ? cstring_to_text("UTC") : json::to_text(range.argument("timezone"), range.timezone);
-    const TimestampTz last = to_instant(zone, to);
     const Steps steps{from, step, zone};
-    if (steps.place(1) <= steps.place(0))
-        error::bad_argument(range.argument("step"), json::show(range.step), "It must be more than 0.");
+    if (model::interval_length(step->month, step->day, step->time, 1, model::k_max_retention) == std::nullopt)
+        error::bad_argument(range.argument("step"), json::show(range.step),
+                            "It must be more than 0, and at most 100 years.");
+    const bool to_is_skipped = local_in(zone, to.at) != to.local;
     Growing<Jsonb *> values;
-    for (TimestampTz at = steps.place(0); at <= last; at = steps.place(static_cast<int64>(values.size())))
-        add_value(&values, show_time(format, zone, at));
+    for (int64 number = 0;; number++) {
+        CHECK_FOR_INTERRUPTS();
+        const auto at = steps.place(number);
+        if (!at)
+            continue;
+        if (*at > to.at || (to_is_skipped && local_in(zone, *at) > to.local))
+            break;
+        const auto count = values.size();
+        add_value(&values, show_time(format, zone, *at));
+        if (count > 0 && compareJsonbContainers(&values.all()[count - 1]->root, &values.all()[count]->root) == 0)
+            too_coarse(range);
+    }
     return values.all();
 }
 
@@ -211,16 +232,15 @@ Axis read_axis(const char *name, JsonbValue *value) {
 }
 
 Jsonb *combination(std::span<const Axis> axes, std::size_t number) {
-    JsonbParseState *state = nullptr;
     const auto picked = allocate<std::size_t>(axes.size());
     for (std::size_t i = axes.size(); i-- > 0;) {
         picked[i] = number % axes[i].values.size();
         number /= axes[i].values.size();
     }
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::Builder object = json::build_object();
     for (std::size_t i = 0; i < axes.size(); i++)
-        json::push_json(&state, axes[i].name, axes[i].values[picked[i]]);
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+        object.member(axes[i].name, axes[i].values[picked[i]]);
+    return object.finish();
 }
 
 std::span<Jsonb *const> combine(Jsonb *object) {

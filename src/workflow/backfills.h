@@ -43,8 +43,7 @@ int64 cancel_backfill(int64 id, bool stop_runs);
 // For the engine, when a run of a backfill has ended. False: another transaction holds a lock, try again later.
 bool go_on_with_backfill(const Item &ended);
 
-// When the workflow is dropped, or a run is removed.
-void leave_backfills(const text *workflow);
+// When a run is removed.
 void forget_backfilled(int64 run);
 
 } // namespace scylla::workflow

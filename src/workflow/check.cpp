@@ -1,5 +1,6 @@
 // Checks of documents by the model.
 #include "pg/error.h"
+#include "pg/json.h"
 #include "pg/json_text.h"
 #include "pg/settings.h"
 #include "workflow/definitions.h"
@@ -26,7 +27,7 @@ std::string_view text_of(const char *argument, Jsonb *document) {
     if (size > int64{settings::max_definition_size} * 1'024)
         error::bad_argument(argument, error::outline(document, size),
                             psprintf("Its text must be at most %d kB long.", settings::max_definition_size));
-    return JsonbToCString(nullptr, &document->root, VARSIZE(document));
+    return JsonbToCString(nullptr, &document->root, static_cast<int>(VARSIZE(document)));
 }
 
 // check: returns the model's result, given a world.
@@ -96,6 +97,22 @@ void require_sound_change(Jsonb *change) {
     const auto problems = found->checked.problems;
     if (!problems.empty())
         error::bad_properties(problems[0].where, problems[0].what, static_cast<int>(problems.size()));
+}
+
+void require_sound_names(const text *workflow, std::span<Jsonb *const> requests) {
+    json::Builder object = json::build_object();
+    for (Jsonb *request : requests)
+        json::for_each_member(&request->root, [&](const char *name, JsonbValue * /*value*/) {
+            object.member(name, {.type = jbvNull, .val = {}});
+        });
+    Jsonb *names = object.finish();
+    const char *text = JsonbToCString(nullptr, &names->root, static_cast<int>(VARSIZE(names)));
+    const Found *found = found_by(
+        "params", [&](ServerWorld &world) { return model::workflow::check_given(text, world, request_limits()); });
+    if (!found->checked.problems.empty())
+        error::bad_params(text_to_cstring(workflow),
+                          psprintf("parameter %s", pnstrdup(found->checked.problems[0].what.data(),
+                                                            found->checked.problems[0].what.size())));
 }
 
 } // namespace scylla::workflow

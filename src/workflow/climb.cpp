@@ -4,7 +4,6 @@
 #include "pg/error.h"
 #include "pg/growing.h"
 #include "pg/json.h"
-#include "store/spi_rows.h"
 #include "workflow/new_run.h"
 #include "workflow/restarts.h"
 #include "workflow/texts.h"
@@ -16,40 +15,29 @@ using model::workflow::RestartPolicy;
 using model::workflow::RunStatus;
 using model::workflow::StepAction;
 using model::workflow::StepStatus;
-using store::Columns;
-using store::Parameters;
+using store::steps::Level;
 
 namespace {
 
-constinit SPIPlanPtr levels_statement = nullptr;
-constinit SPIPlanPtr step_statement = nullptr;
-constinit SPIPlanPtr above_statement = nullptr;
-
 // ---- paths ---------------------------------------------------------------------------------------------------------
 
-Jsonb *concat(Jsonb *one, Jsonb *other) {
-    return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(one), JsonbPGetDatum(other)));
-}
-
 Jsonb *path_of_instance(const RestartCall &call) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push_text(&state, "workflow", call.workflow);
-    json::push(&state, "instance", json::of_whole(call.instance));
+    json::Builder object = json::build_object();
+    object.member("workflow", call.workflow);
+    object.member("instance", json::of_whole(call.instance));
     if (JB_ROOT_COUNT(call.params) > 0)
-        json::push_json(&state, "params", call.params);
-    push_restart(&state, call);
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+        object.member("params", call.params);
+    push_restart(object, call);
+    return object.finish();
 }
 
 Jsonb *path_of_iteration(int64 number, const text *step, Jsonb *below) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push(&state, "iteration", json::of_whole(number));
-    json::push_text(&state, "step", step);
+    json::Builder object = json::build_object();
+    object.member("iteration", json::of_whole(number));
+    object.member("step", step);
     if (below != nullptr)
-        json::push_json(&state, "below", below);
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+        object.member("below", below);
+    return object.finish();
 }
 
 // ---- in one run ----------------------------------------------------------------------------------------------------
@@ -64,64 +52,11 @@ struct Ascent {
     Jsonb *below;
 };
 
-// An iteration around a step.
-struct Level {
-    int64 scope;
-    int64 parent;
-    const text *loop;
-    int64 number;
-    bool ended;
-    RunStatus status;
-    StepStatus of_loop;
-};
-
 // The inner one first.
 std::span<const Level> levels_of(const Ascent &at) {
     if (at.scope == at.run.id)
         return {};
-    Parameters parameters;
-    parameters.add(at.scope);
-    return store::select<Level>(
-        &levels_statement,
-        "with recursive up as (select i.id, i.parent, i.step, i.number, i.ended, i.status from "
-        "scylla.workflow_iteration i where i.id operator(pg_catalog.=) $1 union all "
-        "select i.id, i.parent, i.step, i.number, i.ended, i.status from scylla.workflow_iteration i "
-        "join up on up.parent operator(pg_catalog.=) i.id) "
-        "select u.id, u.parent, u.step, u.number, u.ended is not null, u.status, s.status from up u "
-        "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) u.parent "
-        "and s.step operator(pg_catalog.=) u.step order by u.id desc",
-        parameters, SPI_OK_SELECT, [](uint64 row) {
-            Columns columns(row);
-            Level level{};
-            level.scope = columns.next_int64();
-            level.parent = columns.next_int64();
-            level.loop = columns.next_text();
-            level.number = columns.next_int64();
-            level.ended = columns.next_bool();
-            level.status = columns.next_word<RunStatus>(model::workflow::k_run_statuses);
-            level.of_loop = columns.next_word<StepStatus>(model::workflow::k_step_statuses);
-            return level;
-        });
-}
-
-struct StepNow {
-    StepStatus status;
-    int32 attempt;
-};
-
-StepNow step_now(const Ascent &at) {
-    Parameters parameters;
-    parameters.add(at.scope).add(at.step);
-    const auto found = store::select<StepNow>(
-        &step_statement,
-        "select status, attempt from scylla.workflow_step_state where scope operator(pg_catalog.=) $1 "
-        "and step operator(pg_catalog.=) $2",
-        parameters, SPI_OK_SELECT, [](uint64 row) {
-            Columns columns(row);
-            const auto status = columns.next_word<StepStatus>(model::workflow::k_step_statuses);
-            return StepNow{status, columns.next_int32()};
-        });
-    return found.empty() ? StepNow{StepStatus::not_created, 0} : found[0];
+    return store::steps::levels(at.scope);
 }
 
 // The step, for a message. levels: around the step.
@@ -148,7 +83,7 @@ bool repeats(const Ascent &at, const text *loop) {
 
 // The step is in a live scope: the engine restarts it there.
 int64 put_step(const Ascent &at, std::span<const Level> levels) {
-    const StepNow now = step_now(at);
+    const StepNow now = step_now(at.scope, at.step);
     const auto version = find_version(at.workflow, at.run.version);
     const bool held = at.run.begun && is_held_back(definition_of(*version), steps_of(at.scope), view(at.step));
     if (!at.run.begun || (now.status == StepStatus::not_created && !held))
@@ -169,7 +104,7 @@ int64 put_step(const Ascent &at, std::span<const Level> levels) {
 
 // The step is in an iteration that has ended, in a live loop.
 int64 put_iteration(const Ascent &at, std::span<const Level> levels) {
-    const StepNow now = step_now(at);
+    const StepNow now = step_now(at.scope, at.step);
     if (levels[0].status == RunStatus::succeeded || repeats(at, levels[0].loop))
         refuse(at, levels, now.status);
     const auto id = put_action({.root = at.run.id,
@@ -205,7 +140,7 @@ int64 ascend(Ascent &at) {
         if (!at.run.ended && !level.ended)
             return put_step(at, levels);
         if (level.status == RunStatus::succeeded && repeats(at, level.loop))
-            refuse(at, levels, step_now(at).status);
+            refuse(at, levels, step_now(at.scope, at.step).status);
         require_sound_restart(call_of(at, nullptr), {.scope = at.scope, .version = at.run.version, .loop = level.loop});
         const bool is_in_live = levels.size() == 1 || !levels[1].ended;
         if (!at.run.ended && is_in_live && level.of_loop == StepStatus::running)
@@ -222,44 +157,16 @@ int64 ascend(Ascent &at) {
 // The run whose step has started the last run of an instance and waits for it. Nothing: there is none, or its step has
 // started another instance since, or it has been purged.
 std::optional<Ascent> find_above(const RestartCall &call, const LastRun &last) {
-    if (last.parent.root == 0)
+    if (last.parent_root == 0)
         return std::nullopt;
-    Parameters parameters;
-    parameters.add(last.parent.root).add(last.parent.scope).add(last.parent.step).add(call.workflow).add(call.instance);
-    const auto found = store::select<Ascent>(
-        &above_statement,
-        "select r.workflow, r.instance, r.id, r.version, r.run, r.started is not null, r.ended is not null, "
-        "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt from scylla.workflow_run_state r "
-        "join scylla.workflow_head h on h.id operator(pg_catalog.=) r.workflow "
-        "and h.created operator(pg_catalog.<=) r.created "
-        "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) $2 and s.step operator(pg_catalog.=) $3 "
-        "left join scylla.workflow_iteration i on i.id operator(pg_catalog.=) $2 "
-        "where r.id operator(pg_catalog.=) $1 and i.past is not true "
-        "and ((s.loop operator(pg_catalog.->>) 'workflow' operator(pg_catalog.=) $4 "
-        "and s.loop operator(pg_catalog.->) 'instance' operator(pg_catalog.=) pg_catalog.to_jsonb($5)) "
-        "or (s.loop is null and s.status operator(pg_catalog.=) 'RUNNING'))",
-        parameters, SPI_OK_SELECT, [](uint64 row) {
-            Columns columns(row);
-            Ascent above{};
-            above.workflow = columns.next_text();
-            above.instance = columns.next_int64();
-            above.run.id = columns.next_int64();
-            above.run.version = columns.next_int32();
-            above.run.run = columns.next_int32();
-            above.run.begun = columns.next_bool();
-            above.run.ended = columns.next_bool();
-            above.run.parent.root = columns.next_int64();
-            above.run.parent.scope = columns.next_int64();
-            above.run.parent.step = columns.next_text();
-            above.run.parent.attempt = columns.next_int32();
-            return above;
-        });
-    if (found.empty())
+    const auto found = store::runs::above({.root = last.parent_root,
+                                           .scope = last.parent_scope,
+                                           .step = last.parent_step,
+                                           .workflow = call.workflow,
+                                           .instance = call.instance});
+    if (!found)
         return std::nullopt;
-    Ascent above = found[0];
-    above.step = last.parent.step;
-    above.scope = last.parent.scope;
-    return above;
+    return Ascent{found->workflow, found->instance, found->run, last.parent_step, last.parent_scope, nullptr};
 }
 
 Restarted made(const RestartCall &call, const Started &started) {
@@ -296,7 +203,7 @@ RestartCall on_path(const RestartCall &call, Jsonb *below) {
         else if (word == "below")
             on.below = json::to_jsonb(value);
         else if (word == "params")
-            on.params = concat(call.params, json::to_jsonb(value));
+            on.given = json::to_jsonb(value);
         else if (word == "step_params")
             on.step_params = json::to_jsonb(value);
         else if (word == "policy")
@@ -333,10 +240,11 @@ int64 restart_step(const StepName &name, bool alone) {
     const StepPlace place = place_in(name, run);
     if (place.scope == 0)
         error::no_such_iteration(show(name));
-    const Allowed allowed = run.ended ? allows_after_end(place.status, StepAction::restart) : Allowed::yes;
-    if (run.ended && place.status == StepStatus::not_created)
+    const auto version = find_version(name.workflow, run.version);
+    const bool held = is_held_back(definition_of(*version), steps_of(place.scope), view(name.step));
+    if (run.ended && !held && place.status == StepStatus::not_created)
         error::step_not_created(show(name));
-    if (allowed == Allowed::no)
+    if (run.ended && !held && allows_after_end(place.status, StepAction::restart) == Allowed::no)
         error::step_refuses(show(name), model::workflow::name_of(place.status), "restarted");
     Ascent at{name.workflow, name.instance, run, name.step, place.scope, nullptr};
     if (const int64 action = ascend(at))
@@ -345,7 +253,7 @@ int64 restart_step(const StepName &name, bool alone) {
     if (restarted.action != 0)
         return restarted.action;
     return put_restart(
-        {.root = run.id, .kind = "restart", .scope = place.scope, .step = name.step, .attempt = place.attempt},
+        {.root = run.id, .kind = "restart", .scope = place.scope, .step = name.step, .attempt = place.attempt}, run.run,
         restarted.status);
 }
 

@@ -2,18 +2,15 @@
 
 #include "pg/error.h"
 #include "pg/text.h"
-#include "store/spi_rows.h"
+#include "store/rows.h"
+#include "store/workflow/workflows.h"
 #include "workflow/server_world.h"
 
 namespace scylla::workflow {
 
 using model::workflow::Loaded;
-using store::Parameters;
 
 namespace {
-
-constinit SPIPlanPtr version_statement = nullptr;
-constinit SPIPlanPtr text_statement = nullptr;
 
 struct Entry {
     Oid tables; // identifies the installation of the extension; invalid: the entry is free
@@ -41,31 +38,17 @@ void forget(Entry &entry) {
 }
 
 text *definition_text(const VersionName &name) {
-    Parameters parameters;
-    parameters.add(name.workflow).add(INT4OID, Int32GetDatum(name.version));
-    const auto texts =
-        store::select<text *>(&text_statement,
-                              "select definition::pg_catalog.text from scylla.workflow_text "
-                              "where workflow operator(pg_catalog.=) $1 and version operator(pg_catalog.=) $2",
-                              parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
-    if (texts.empty())
+    const auto definition = store::workflows::definition_of(name.workflow, name.version);
+    if (!definition)
         elog(ERROR, "version %d of workflow \"%s\" is gone", name.version, text_to_cstring(name.workflow));
-    return texts[0];
+    return *definition;
 }
 
 } // namespace
 
 std::optional<VersionName> find_version(const text *workflow, int32 version) {
-    Parameters parameters;
-    parameters.add(workflow).add(INT4OID, Int32GetDatum(version));
-    const auto times = store::select<TimestampTz>(
-        &version_statement,
-        "select created from scylla.workflow_text "
-        "where workflow operator(pg_catalog.=) $1 and version operator(pg_catalog.=) $2",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_time().value_or(0); });
-    if (times.empty())
-        return std::nullopt;
-    return VersionName{workflow, version, times[0]};
+    const auto created = store::workflows::version_created(workflow, version);
+    return created ? std::optional(VersionName{workflow, version, *created}) : std::nullopt;
 }
 
 const model::workflow::Definition &definition_of(const VersionName &name) {

@@ -3,7 +3,7 @@
 #include "model/workflow/version_selector.h"
 #include "pg/error.h"
 #include "pg/json.h"
-#include "store/spi_rows.h"
+#include "store/workflow/workflows.h"
 #include "task/rights.h"
 #include "workflow/events.h"
 #include "workflow/permits.h"
@@ -12,62 +12,28 @@
 namespace scylla::workflow {
 
 using model::workflow::Pick;
-using model::workflow::Rule;
 using model::workflow::RunStrategy;
-using store::Parameters;
 
 namespace {
 
-constinit SPIPlanPtr find_statement = nullptr;
-constinit SPIPlanPtr hold_statement = nullptr;
-constinit SPIPlanPtr try_statement = nullptr;
-constinit SPIPlanPtr add_statement = nullptr;
-constinit SPIPlanPtr continue_statement = nullptr;
-constinit SPIPlanPtr history_statement = nullptr;
-constinit SPIPlanPtr properties_statement = nullptr;
-constinit SPIPlanPtr latest_statement = nullptr;
-constinit SPIPlanPtr version_statement = nullptr;
-constinit SPIPlanPtr activate_statement = nullptr;
-constinit SPIPlanPtr drop_statement = nullptr;
-constinit std::array<SPIPlanPtr, 3> grant_statements{};
-constinit std::array<SPIPlanPtr, 3> revoke_statements{};
-
-#define SCYLLA_WORKFLOW_HEAD                                                                                           \
-    "select id, owner::pg_catalog.text, runners, viewers, admins, active_version, latest_version, latest_instance, "   \
-    "strategy, concurrency, properties from scylla.workflow_head where id operator(pg_catalog.=) $1"
-
-Head read_head(uint64 row) {
-    store::Columns columns(row);
-    Head head{};
-    head.id = columns.next_text();
-    head.owner = columns.next_string();
-    for (ArrayType *&grantees : head.grantees)
-        grantees = columns.next_array();
-    head.active_version = columns.next_int32();
-    head.latest_version = columns.next_int32();
-    head.latest_instance = columns.next_int64();
-    head.strategy.rule = columns.next_word<Rule>(model::workflow::k_rules);
-    head.strategy.concurrency = columns.next_int32();
-    head.properties = columns.next_jsonb();
-    return head;
+std::optional<Head> head_of(const std::optional<store::workflows::Head> &row) {
+    if (!row)
+        return std::nullopt;
+    return Head{.id = row->id,
+                .owner = row->owner,
+                .grantees = {row->runners, row->viewers, row->admins},
+                .active_version = row->active_version,
+                .latest_version = row->latest_version,
+                .latest_instance = row->latest_instance,
+                .strategy = {.rule = row->rule, .concurrency = row->concurrency},
+                .properties = row->properties};
 }
 
-std::optional<Head> look(SPIPlanPtr *statement, const char *sql, const text *id) {
-    Parameters parameters;
-    parameters.add(id);
-    const auto rows = store::select<Head>(statement, sql, parameters, SPI_OK_SELECT, read_head);
-    return rows.empty() ? std::nullopt : std::optional(rows[0]);
-}
-
-std::optional<Head> find_locked(const text *id) {
-    return look(&hold_statement, SCYLLA_WORKFLOW_HEAD " for no key update", id);
-}
+std::optional<Head> find_locked(const text *id) { return head_of(store::workflows::hold(id)); }
 
 } // namespace
 
-bool try_hold(const text *id) {
-    return look(&try_statement, SCYLLA_WORKFLOW_HEAD " for no key update skip locked", id) || !find(id);
-}
+bool try_hold(const text *id) { return store::workflows::try_hold(id) || !find(id); }
 
 namespace {
 
@@ -93,10 +59,7 @@ void check_right(const Head &head, Privilege privilege) {
                                      k_privileges[static_cast<std::size_t>(privilege)]);
 }
 
-Datum current_user(NameData *name) {
-    namestrcpy(name, GetUserNameFromId(GetUserId(), false));
-    return NameGetDatum(name);
-}
+const char *current_user() { return GetUserNameFromId(GetUserId(), false); }
 
 // ---- a push --------------------------------------------------------------------------------------------------------
 
@@ -119,34 +82,21 @@ bool is_active(Jsonb *document) {
 }
 
 Jsonb *metadata(Jsonb *document) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::Builder object = json::build_object();
     json::for_each_member(&document->root, [&](const char *name, JsonbValue *value) {
         const std::string_view given(name);
         if (given != "workflow" && given != "properties")
-            json::push(&state, given, *value);
+            object.member(given, *value);
     });
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    return object.finish();
 }
 
-// The first version of a workflow makes its row, unless another transaction has just made it. Facts about a dropped
-// workflow with this id are read afterwards, because the insert may have waited for the drop.
+// The first version of a workflow makes its row, unless another transaction has
+// just made it. Facts about a dropped workflow with this id are read
+// afterwards, because the insert may have waited for the drop.
 void add_head(const text *id) {
-    NameData owner{};
-    Parameters parameters;
-    parameters.add(id).add(NAMEOID, current_user(&owner));
-    store::change(
-        &add_statement,
-        "insert into scylla.workflow_head (id, owner, properties) values ($1, $2, '{}') on conflict do nothing",
-        parameters, SPI_OK_INSERT);
-    Parameters of;
-    of.add(id);
-    store::change(
-        &continue_statement,
-        "update scylla.workflow_head h set latest_instance = d.latest_instance from scylla.workflow_dropped d "
-        "where h.id operator(pg_catalog.=) $1 and h.latest_version operator(pg_catalog.=) 0 "
-        "and d.id operator(pg_catalog.=) h.id",
-        of, SPI_OK_UPDATE);
+    store::workflows::add(id, current_user());
+    store::workflows::continue_dropped(id);
 }
 
 // The workflow that gets a version, its row locked.
@@ -156,7 +106,7 @@ Head hold_for_push(const text *id, Jsonb *pushed) {
         if (const auto head = find(id)) {
             check_right(*head, Privilege::admin);
         } else {
-            if (pushed == nullptr || text_member(pushed, "owner") == nullptr)
+            if (pushed == nullptr || member(pushed, "owner") == nullptr)
                 error::bad_definition("properties", "has no \"owner\"", 1);
             add_head(id);
         }
@@ -165,29 +115,6 @@ Head hold_for_push(const text *id, Jsonb *pushed) {
             return *head;
         }
     }
-}
-
-void add_version(const text *id, int32 version, Jsonb *document) {
-    NameData author{};
-    Parameters parameters;
-    parameters.add(id)
-        .add(INT4OID, Int32GetDatum(version))
-        .add(NAMEOID, current_user(&author))
-        .add(JSONBOID, JsonbPGetDatum(member(document, "workflow")))
-        .add(JSONBOID, JsonbPGetDatum(metadata(document)));
-    store::change(&version_statement,
-                  "insert into scylla.workflow_text (workflow, version, author, definition, metadata) "
-                  "values ($1, $2, $3, $4, $5)",
-                  parameters, SPI_OK_INSERT);
-}
-
-void add_history(const text *id, Jsonb *properties) {
-    NameData author{};
-    Parameters parameters;
-    parameters.add(id).add(NAMEOID, current_user(&author)).add(JSONBOID, JsonbPGetDatum(properties));
-    store::change(&history_statement,
-                  "insert into scylla.workflow_properties (workflow, author, properties) values ($1, $2, $3)",
-                  parameters, SPI_OK_INSERT);
 }
 
 // properties: the present ones.
@@ -199,58 +126,15 @@ void record_change(const Head &head, Jsonb *properties, std::string_view kind, i
 void set_properties(const Head &head, Jsonb *properties) {
     const RunStrategy strategy = run_strategy(properties);
     require_switch(head, strategy.rule);
-    const std::string_view rule = model::workflow::name(strategy.rule);
-    Parameters parameters;
-    parameters.add(head.id)
-        .add(JSONBOID, JsonbPGetDatum(properties))
-        .add(cstring_to_text_with_len(rule.data(), static_cast<int>(rule.size())))
-        .add(INT4OID, Int32GetDatum(strategy.concurrency));
-    store::change(&properties_statement,
-                  "update scylla.workflow_head set properties = $2, strategy = $3, concurrency = $4, "
-                  "modified = pg_catalog.clock_timestamp() where id operator(pg_catalog.=) $1",
-                  parameters, SPI_OK_UPDATE);
+    store::workflows::set_properties(
+        {.id = head.id, .properties = properties, .rule = strategy.rule, .concurrency = strategy.concurrency});
     if (compareJsonbContainers(&head.properties->root, &properties->root) != 0) {
-        add_history(head.id, properties);
+        store::workflows::add_history(head.id, current_user(), properties);
         record_change(head, records_events(properties) ? properties : head.properties, "properties");
     }
     keep_workflow_permits(head, properties);
     look_at_queue(head.id);
 }
-
-void set_latest(const text *id, int32 version) {
-    Parameters parameters;
-    parameters.add(id).add(INT4OID, Int32GetDatum(version));
-    store::change(&latest_statement,
-                  "update scylla.workflow_head set latest_version = $2 where id operator(pg_catalog.=) $1", parameters,
-                  SPI_OK_UPDATE);
-}
-
-void set_active(const text *id, int32 version) {
-    NameData by{};
-    Parameters parameters;
-    parameters.add(id).add(INT4OID, Int32GetDatum(version)).add(NAMEOID, current_user(&by));
-    store::change(&activate_statement,
-                  "update scylla.workflow_head set active_version = $2, activated_by = $3, activated = t.now, "
-                  "modified = t.now from (select pg_catalog.clock_timestamp() as now) t "
-                  "where id operator(pg_catalog.=) $1",
-                  parameters, SPI_OK_UPDATE);
-}
-
-// The statements of the three privileges, each of which is a column.
-constexpr std::array<const char *, 3> k_grant = {
-    "update scylla.workflow_head set runners = "
-    "pg_catalog.array_append(pg_catalog.array_remove(runners, $2), $2) where id operator(pg_catalog.=) $1",
-    "update scylla.workflow_head set viewers = "
-    "pg_catalog.array_append(pg_catalog.array_remove(viewers, $2), $2) where id operator(pg_catalog.=) $1",
-    "update scylla.workflow_head set admins = "
-    "pg_catalog.array_append(pg_catalog.array_remove(admins, $2), $2) where id operator(pg_catalog.=) $1"};
-constexpr std::array<const char *, 3> k_revoke = {
-    "update scylla.workflow_head set runners = nullif(pg_catalog.array_remove(runners, $2), '{}') "
-    "where id operator(pg_catalog.=) $1",
-    "update scylla.workflow_head set viewers = nullif(pg_catalog.array_remove(viewers, $2), '{}') "
-    "where id operator(pg_catalog.=) $1",
-    "update scylla.workflow_head set admins = nullif(pg_catalog.array_remove(admins, $2), '{}') "
-    "where id operator(pg_catalog.=) $1"};
 
 } // namespace
 
@@ -258,7 +142,7 @@ bool can_view(const Head &head) { return has(head, Privilege::view) || can_run(h
 bool can_run(const Head &head) { return has(head, Privilege::run) || can_admin(head); }
 bool can_admin(const Head &head) { return has(head, Privilege::admin); }
 
-std::optional<Head> find(const text *id) { return look(&find_statement, SCYLLA_WORKFLOW_HEAD, id); }
+std::optional<Head> find(const text *id) { return head_of(store::workflows::find(id)); }
 
 Head require(const text *id, Privilege privilege) {
     const auto head = find(id);
@@ -302,13 +186,17 @@ int32 create(const Push &push) {
     Jsonb *pushed = member(push.document, "properties");
     const Head head = hold_for_push(id, pushed);
     const int32 version = head.latest_version + 1;
-    add_version(id, version, push.document);
-    set_latest(id, version);
+    store::workflows::add_version({.workflow = id,
+                                   .version = version,
+                                   .author = current_user(),
+                                   .definition = member(push.document, "workflow"),
+                                   .metadata = metadata(push.document)});
+    store::workflows::set_latest(id, version);
     Jsonb *properties = push_properties(head.properties, pushed);
     set_properties(head, properties);
     record_change(head, properties, "version", version);
     if (push.activate && is_active(push.document)) {
-        set_active(id, version);
+        store::workflows::set_active(id, version, current_user());
         record_change(head, properties, "activated", version);
     }
     keep_triggers(id);
@@ -320,14 +208,14 @@ void activate(const text *id, std::optional<int32> version) {
     const int32 chosen = version.value_or(head.latest_version);
     if (chosen < 1 || chosen > head.latest_version)
         error::no_such_workflow_version(id, psprintf("%d", chosen));
-    set_active(id, chosen);
+    store::workflows::set_active(id, chosen, current_user());
     record_change(head, head.properties, "activated", chosen);
     keep_triggers(id);
 }
 
 void deactivate(const text *id) {
     const Head head = hold(id, Privilege::admin);
-    set_active(id, 0);
+    store::workflows::set_active(id, 0, current_user());
     record_change(head, head.properties, "deactivated");
     keep_triggers(id);
 }
@@ -343,36 +231,21 @@ void drop(const text *id) {
     const Head head = hold(id, Privilege::admin);
     leave_runs(id);
     drop_workflow_permits(id);
-    set_active(id, 0);
+    store::workflows::set_active(id, 0, current_user());
     keep_triggers(id);
     record_change(head, head.properties, "dropped");
-    Parameters parameters;
-    parameters.add(id);
-    store::change(&drop_statement,
-                  "with held as (delete from scylla.workflow_hold where workflow operator(pg_catalog.=) $1), "
-                  "version as (delete from scylla.workflow_text where workflow operator(pg_catalog.=) $1), "
-                  "history as (delete from scylla.workflow_properties where workflow operator(pg_catalog.=) $1), "
-                  "head as (delete from scylla.workflow_head where id operator(pg_catalog.=) $1 "
-                  "returning latest_instance) "
-                  "insert into scylla.workflow_dropped (id, latest_instance) select $1, h.latest_instance from head h "
-                  "where h.latest_instance operator(pg_catalog.>) 0 "
-                  "on conflict (id) do update set latest_instance = excluded.latest_instance",
-                  parameters, SPI_OK_INSERT);
+    store::workflows::remove(id);
 }
 
 void grant(const text *id, const text *role, Privilege privilege) {
     (void)hold(id, Privilege::admin);
     rights::require_grantee(role, "workflow");
-    const auto p = static_cast<std::size_t>(privilege);
-    Parameters parameters;
-    store::change(&grant_statements[p], k_grant[p], parameters.add(id).add(role), SPI_OK_UPDATE);
+    store::workflows::grant_to(id, k_privileges[static_cast<std::size_t>(privilege)], role);
 }
 
 void revoke(const text *id, const text *role, Privilege privilege) {
     (void)hold(id, Privilege::admin);
-    const auto p = static_cast<std::size_t>(privilege);
-    Parameters parameters;
-    store::change(&revoke_statements[p], k_revoke[p], parameters.add(id).add(role), SPI_OK_UPDATE);
+    store::workflows::revoke_from(id, k_privileges[static_cast<std::size_t>(privilege)], role);
 }
 
 } // namespace scylla::workflow

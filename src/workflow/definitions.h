@@ -18,7 +18,9 @@ struct Found {
 Found *check_document(Jsonb *document); // 22023 null or too long, 0A000, 53200
 // 22023 with the place of the first problem, if there is one.
 void require_sound(Jsonb *document);
-void require_sound_change(Jsonb *change);    // 22023, 0A000, 53200
+void require_sound_change(Jsonb *change); // 22023, 0A000, 53200
+// The names of parameters that runs are to be given; requests: objects. Likewise.
+void require_sound_names(const text *workflow, std::span<Jsonb *const> requests);
 void require_sound_template(Jsonb *request); // likewise
 // Whether a job template is compatible with those that it inherits from. templates: an array of all of them.
 Found *check_template_family(const char *templates, const model::workflow::TemplateName &name);

@@ -1,10 +1,10 @@
 // Reads what the engine needs for its turns.
+#include "model/turns.h"
 #include "pg/memory.h"
 #include "pg/text.h"
-#include "store/spi_arrays.h"
+#include "store/workflow/turn_reads.h"
 #include "workflow/events.h"
 #include "workflow/texts.h"
-#include "workflow/times.h"
 #include "workflow/turns.h"
 
 namespace scylla::workflow {
@@ -15,36 +15,17 @@ using model::workflow::RunStatus;
 using model::workflow::Scope;
 using model::workflow::Step;
 using model::workflow::StepStatus;
-using store::Columns;
-using store::Parameters;
+
+namespace turn_reads = store::turn_reads;
+using turn_reads::Waiting;
 
 namespace {
 
-constinit SPIPlanPtr lock_statement = nullptr;
-constinit SPIPlanPtr runs_statement = nullptr;
-constinit SPIPlanPtr events_statement = nullptr;
-constinit SPIPlanPtr due_statement = nullptr;
-constinit SPIPlanPtr scopes_statement = nullptr;
-constinit SPIPlanPtr steps_statement = nullptr;
-constinit SPIPlanPtr owner_statement = nullptr;
-
-std::string_view next_view(Columns &columns) {
-    const text *value = columns.next_text();
-    return value == nullptr ? std::string_view{} : view(value);
-}
-
-void give_ids(Parameters &parameters, std::span<const int64> ids) {
-    store::ArrayColumn column(INT8OID);
-    for (const int64 id : ids)
-        column.add(id);
-    column.give_to(parameters);
-}
-
-void give_ids(Parameters &parameters, std::span<const Root> roots) {
-    store::ArrayColumn column(INT8OID);
+std::span<const int64> ids_of(std::span<const Root> roots) {
+    Growing<int64> ids;
     for (const Root &root : roots)
-        column.add(root.id);
-    column.give_to(parameters);
+        ids.add(root.id);
+    return ids.all();
 }
 
 // id: of the instance, or a plan of it.
@@ -58,130 +39,108 @@ Root &root_of(std::span<Root> roots, int64 id) {
     });
 }
 
-std::span<const int64> read_plans(Columns &columns) {
-    ArrayType *array = columns.next_array(); // without nulls
-    if (array == nullptr)
-        return {};
-    const auto *plans = reinterpret_cast<const int64 *>(ARR_DATA_PTR(array));
-    return {plans, static_cast<std::size_t>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)))};
-}
-
-Root read_root(uint64 row) {
-    Columns columns(row);
+Root to_root(const turn_reads::Run &row) {
     Root root{};
-    root.id = columns.next_int64();
-    root.plan = columns.next_int64();
-    root.plans = read_plans(columns);
-    root.version.workflow = columns.next_text();
-    root.version.version = columns.next_int32();
-    root.version.created = columns.next_time().value_or(0);
-    root.instance = columns.next_int64();
-    root.run = columns.next_int32();
-    root.owner = columns.next_string();
-    root.parent.root = columns.next_int64();
-    root.parent.scope = columns.next_int64();
-    root.parent.step = columns.next_text();
-    root.parent.attempt = columns.next_int32();
-    root.backfill = columns.next_int64();
-    root.late = columns.next_bool();
-    root.tree_permits = columns.next_text();
-    root.initiator = next_view(columns);
-    root.properties = next_view(columns);
-    root.restart = next_view(columns);
-    root.scope.id = root.id;
-    root.scope.status = columns.next_word<RunStatus>(model::workflow::k_run_statuses);
-    root.scope.params = next_view(columns);
-    root.scope.created = to_millis(columns.next_time());
-    root.scope.ended = to_millis(columns.next_time());
-    root.scope.due = to_millis(columns.next_time());
-    root.scope.aggregated = columns.next_word<RunStatus>(model::workflow::k_run_statuses);
-    root.may_be_held = columns.next_bool();
-    root.records = columns.next_bool();
+    root.id = row.id;
+    root.plan = row.plan;
+    root.plans = row.plans == nullptr ? std::span<const int64>{} : store::int8s(row.plans);
+    root.version = {row.workflow, row.version, row.made};
+    root.instance = row.instance;
+    root.run = row.run;
+    root.owner = row.owner;
+    root.parent = {row.parent_root, row.parent_scope, row.parent_step, row.parent_attempt};
+    root.backfill = row.backfill;
+    root.late = row.late;
+    root.tree_permits = row.permits;
+    root.initiator = row.initiator;
+    root.properties = row.properties;
+    root.restart = row.restart;
+    root.step_params = row.step_params;
+    root.scope.id = row.id;
+    root.scope.status = row.status;
+    root.scope.params = row.params;
+    root.scope.created = row.created;
+    root.scope.ended = row.ended;
+    root.scope.due = row.due;
+    root.scope.aggregated = row.aggregated;
+    root.may_be_held = row.may_be_held;
+    root.records = row.records;
     return root;
 }
 
-// Locks runs one by one until there are enough: if many thousands are on the agenda, only these are looked up. May
-// return a run twice, for several of its plans.
-std::span<const int64> lock_runs(TimestampTz now, int64 most) {
-    Parameters parameters;
-    parameters.add(std::optional(now)).add(most);
-    return store::select<int64>(
-        &lock_statement,
-        "select r.id from (select root from ("
-        "(select root, id from scylla.workflow_agenda order by id limit 1000) union all "
-        "(select root, 0 from scylla.workflow_step_state where due operator(pg_catalog.<=) $1 order by due limit 100) "
-        "union all (select id, 0 from scylla.workflow_run_state where due operator(pg_catalog.<=) $1 order by due "
-        "limit 100)) a group by root order by pg_catalog.min(id)) a "
-        "cross join lateral (select r.id from scylla.workflow_run_state r join scylla.workflow_text v "
-        "on v.workflow operator(pg_catalog.=) r.workflow and v.version operator(pg_catalog.=) r.version "
-        "where r.id operator(pg_catalog.=) "
-        "coalesce((select p.root from scylla.workflow_plan p where p.plan operator(pg_catalog.=) a.root), a.root) "
-        "for no key update of r skip locked) r limit $2",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_int64(); });
+constexpr int64 k_most_rows = 1000;  // of the agenda, for one transaction of few runs: of a large loop, say
+constexpr int64 k_rows_of_a_run = 4; // for one of as many runs as there may be
+constexpr int64 k_most_due = 100;    // of the steps of one run that have been left for its next turn
+
+std::span<const bool> lanes(bool slow, bool fast) {
+    static constexpr std::array<bool, 2> both{false, true};
+    return std::span(both).subspan(fast ? 0 : 1, (fast ? 1 : 0) + (slow ? 1 : 0));
+}
+
+// Only the slow lane is for one thing after the other, so it does not look for what is due.
+std::span<const Waiting> waiting_runs(TimestampTz now, int32 after, int64 rows) {
+    return turn_reads::waiting({.now = pace.lane == Lane::slow ? std::nullopt : std::optional(now),
+                                .after = after,
+                                .lanes = lanes(pace.lane != Lane::fast, pace.lane != Lane::slow),
+                                .most_rows = rows});
+}
+
+// Owners take turns.
+std::span<const turn_reads::LockedRun> lock_runs(std::span<const Waiting> waiting, int64 most) {
+    const auto lines = allocate<int32>(waiting.size());
+    const auto order = allocate<std::size_t>(waiting.size());
+    for (std::size_t i = 0; i < waiting.size(); i++)
+        lines[i] = waiting[i].line;
+    model::take_turns(lines, order);
+    const auto ordered = allocate<Waiting>(waiting.size());
+    for (std::size_t i = 0; i < order.size(); i++)
+        ordered[i] = waiting[order[i]];
+    return turn_reads::lock(ordered, most, pace.lane == Lane::slow);
+}
+
+TakenRuns take(std::span<const Waiting> waiting, int64 most) {
+    if (waiting.empty())
+        return {};
+    const auto locked = lock_runs(waiting, most);
+    if (locked.empty())
+        return {.roots = {}, .others = true, .full = false, .rows = 0};
+    Growing<int64> ids;
+    for (const turn_reads::LockedRun &run : locked)
+        ids.add(run.id);
+    const auto rows = turn_reads::runs(ids.all()); // with a snapshot that is newer than the locks
+    const auto roots = allocate<Root>(rows.size());
+    for (std::size_t i = 0; i < rows.size(); i++) {
+        Root &root = roots[i];
+        root = to_root(rows[i]);
+        const auto found = std::find_if(locked.begin(), locked.end(),
+                                        [&](const turn_reads::LockedRun &run) { return run.id == root.id; });
+        root.line = found->line;
+        root.place = found - locked.begin();
+    }
+    const bool full = static_cast<int64>(locked.size()) == most;
+    return {
+        .roots = roots, .others = false, .full = full, .rows = full && most > 1 ? most * k_rows_of_a_run : k_most_rows};
 }
 
 } // namespace
 
-std::span<Root> take_runs(TimestampTz now, int64 most) {
-    const auto ids = lock_runs(now, most);
-    if (ids.empty())
-        return {};
-    Parameters parameters;
-    give_ids(parameters, ids);
-    // With a snapshot that is newer than the locks.
-    return store::select<Root>(
-        &runs_statement,
-        "select r.id, r.plan, case when r.run operator(pg_catalog.>) 1 then "
-        "array(select p.plan from scylla.workflow_plan p where p.root operator(pg_catalog.=) r.id) end, "
-        "r.workflow, r.version, v.created, r.instance, r.run, r.owner::pg_catalog.text, "
-        "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt, r.backfill, r.late, r.permits, "
-        "r.initiator::pg_catalog.text, "
-        "r.properties::pg_catalog.text, r.restart::pg_catalog.text, r.status, r.params::pg_catalog.text, r.created, "
-        "r.ended, r.due, coalesce(r.aggregated, r.status), "
-        "exists (select from scylla.workflow_hold h where h.workflow operator(pg_catalog.=) "
-        "r.workflow), " SCYLLA_WORKFLOW_RECORDS
-        " from scylla.workflow_run_state r join scylla.workflow_text v on v.workflow operator(pg_catalog.=) r.workflow "
-        "and v.version operator(pg_catalog.=) r.version where r.id operator(pg_catalog.=) any ($1) order by r.id",
-        parameters, SPI_OK_SELECT, read_root);
+// The first rows are mostly of enough runs. If others hold them all, there may be more behind.
+TakenRuns take_runs(TimestampTz now, int64 most, int32 after) {
+    const TakenRuns taken = take(waiting_runs(now, after, most * k_rows_of_a_run), most);
+    return taken.others ? take(waiting_runs(now, after, k_most_rows), most) : taken;
+}
+
+TakenRuns take_run(int64 id, int32 line) {
+    const Waiting run{line, id};
+    return take({&run, 1}, 1);
 }
 
 // ---- events --------------------------------------------------------------------------------------------------------
 
 namespace {
 
-struct EventRow {
-    int64 root;
-    int64 scope;
-    const char *kind;
-    const text *step;
-    int32 attempt;
-    int64 action; // 0: none
-    Jsonb *data;
-    const char *status; // of the task; null: it is gone
-    int32 failures;
-    std::string_view result;
-    std::string_view error;
-};
-
-EventRow read_event(uint64 row) {
-    Columns columns(row);
-    EventRow event{};
-    event.root = columns.next_int64();
-    event.scope = columns.next_int64();
-    event.kind = columns.next_string();
-    event.step = columns.next_text();
-    event.attempt = columns.next_int32();
-    event.action = columns.next_int64();
-    event.data = columns.next_jsonb();
-    event.status = columns.next_string();
-    event.failures = columns.next_int32();
-    event.result = next_view(columns);
-    event.error = next_view(columns);
-    return event;
-}
-
 // How the task of a step has ended.
-Event event_of_task(const EventRow &row) {
+Event event_of_task(const turn_reads::TakenEvent &row) {
     Event event{.kind = EventKind::task_failed, .scope = row.scope, .step = view(row.step), .attempt = row.attempt};
     const std::string_view status = row.status == nullptr ? "" : row.status;
     if (status == "completed")
@@ -201,7 +160,7 @@ struct KindWord {
     std::string_view word;
     EventKind kind;
 };
-constexpr std::array<KindWord, 18> k_kinds{{{"failed", EventKind::task_failed},
+constexpr std::array<KindWord, 21> k_kinds{{{"failed", EventKind::task_failed},
                                             {"permitted", EventKind::permitted},
                                             {"restart", EventKind::restart},
                                             {"child_started", EventKind::child_started},
@@ -218,6 +177,9 @@ constexpr std::array<KindWord, 18> k_kinds{{{"failed", EventKind::task_failed},
                                             {"restart_step", EventKind::restart_step},
                                             {"restart_inside", EventKind::restart_inside},
                                             {"bypass", EventKind::bypass},
+                                            {"timeout", EventKind::timeout},
+                                            {"halt", EventKind::halt},
+                                            {"give_up", EventKind::give_up},
                                             {"matched", EventKind::signal_matched}}};
 
 struct Items {
@@ -225,7 +187,7 @@ struct Items {
     Growing<Item> let_go{};
 };
 
-void put_event(std::span<Root> roots, const EventRow &row, Items *items) {
+void put_event(std::span<Root> roots, const turn_reads::TakenEvent &row, Items *items) {
     Root &root = root_of(roots, row.root);
     const std::string_view kind = row.kind;
     if (row.action != 0)
@@ -233,6 +195,7 @@ void put_event(std::span<Root> roots, const EventRow &row, Items *items) {
     const int64 scope = row.scope == 0 ? root.id : row.scope;
     if (kind == "task" && row.step != nullptr) // otherwise the task of an earlier attempt
         root.events.add(event_of_task(row));
+    root.takes_rest = root.takes_rest || kind == "rest";
     if (kind == "next" || kind == "unpaused")
         root.is_next = true;
     if (kind == "unpaused" || kind == "released")
@@ -243,73 +206,63 @@ void put_event(std::span<Root> roots, const EventRow &row, Items *items) {
                          .scope = row.scope,
                          .step = row.step,
                          .attempt = row.attempt,
-                         .data = row.data});
+                         .data = row.data,
+                         .line = root.line});
     const auto *known =
         std::find_if(k_kinds.begin(), k_kinds.end(), [&](const KindWord &of) { return of.word == kind; });
     if (known != k_kinds.end())
         root.events.add({known->kind, scope, row.step == nullptr ? std::string_view{} : view(row.step), row.attempt,
-                         json_text(row.data)});
+                         json_text(row.data), row.action, row.tries});
 }
 
-struct DueRow {
-    int64 root;
-    int64 scope;
-    text *step; // null: the run itself
-    int32 attempt;
-};
+// Of those that have been left for the next turn not all if there are many: who has no time left writes them again.
+std::span<const turn_reads::Due> read_due(std::span<const Root> roots, TimestampTz now) {
+    Growing<int64> rests;
+    for (const Root &root : roots)
+        if (root.takes_rest)
+            rests.add(root.id);
+    return turn_reads::due({.roots = ids_of(roots), .now = now, .rests = rests.all(), .most_rests = k_most_due});
+}
 
-std::span<const DueRow> read_due(std::span<const Root> roots, TimestampTz now) {
-    Parameters parameters;
-    give_ids(parameters, roots);
-    parameters.add(std::optional(now));
-    return store::select<DueRow>(&due_statement,
-                                 "select root, scope, step, attempt from scylla.workflow_step_state "
-                                 "where due operator(pg_catalog.<=) $2 and root operator(pg_catalog.=) any ($1) "
-                                 "union all select id, id, null, 0 from scylla.workflow_run_state "
-                                 "where due operator(pg_catalog.<=) $2 and id operator(pg_catalog.=) any ($1)",
-                                 parameters, SPI_OK_SELECT, [](uint64 row) {
-                                     Columns columns(row);
-                                     DueRow due{};
-                                     due.root = columns.next_int64();
-                                     due.scope = columns.next_int64();
-                                     due.step = columns.next_text();
-                                     due.attempt = columns.next_int32();
-                                     return due;
-                                 });
+// Which lines the roots stand in.
+std::span<const int32> lines_of(std::span<const Root> roots) {
+    Growing<int32> lines;
+    for (const Root &root : roots)
+        if (std::find(lines.all().begin(), lines.all().end(), root.line) == lines.all().end())
+            lines.add(root.line);
+    return lines.all();
 }
 
 } // namespace
 
-Taken take_events(std::span<Root> roots, TimestampTz now) {
+const char *word_of(EventKind kind) {
+    return std::find_if(k_kinds.begin(), k_kinds.end(), [&](const KindWord &of) { return of.kind == kind; })
+        ->word.data();
+}
+
+Taken take_events(const TakenRuns &runs, TimestampTz now) {
+    const std::span<Root> roots = runs.roots;
     Growing<int64> keys;
     for (const Root &root : roots) {
         keys.add(root.id);
         for (const int64 plan : root.plans)
             keys.add(plan);
     }
-    Parameters parameters;
-    give_ids(parameters, keys.all());
-    const auto rows = store::select<EventRow>(
-        &events_statement,
-        "with first as materialized (select id, root from scylla.workflow_agenda order by id limit 1000), "
-        "taken as (delete from scylla.workflow_agenda a where a.id operator(pg_catalog.=) any (array("
-        "select f.id from first f where f.root operator(pg_catalog.=) any ($1))) "
-        "returning a.id, a.root, a.task, a.scope, a.attempt, a.action, a.kind, a.step, a.data) "
-        "select t.root, coalesce(s.scope, t.scope, 0), t.kind, coalesce(s.step, t.step), "
-        "coalesce(s.attempt, t.attempt, 0), t.action, t.data, o.status::pg_catalog.text, o.failures, "
-        "o.result::pg_catalog.text, (o.errors operator(pg_catalog.->) -1)::pg_catalog.text "
-        "from taken t left join scylla.workflow_step_state s on s.task operator(pg_catalog.=) any (array[t.task]) "
-        "left join scylla.task_outcome o on o.id operator(pg_catalog.=) any (array[t.task]) "
-        "order by t.action nulls first, t.id", // events come before actions
-        parameters, SPI_OK_SELECT, read_event);
+    // The slow lane also takes what has come meanwhile.
+    const auto rows = turn_reads::take_events({.roots = keys.all(),
+                                               .lines = lines_of(roots),
+                                               .lanes = lanes(pace.lane != Lane::fast, true),
+                                               .most_rows = runs.rows});
     Items items;
-    for (const EventRow &row : rows)
+    for (const turn_reads::TakenEvent &row : rows)
         put_event(roots, row, &items);
     const auto due = read_due(roots, now);
-    for (const DueRow &row : due)
-        root_of(roots, row.root)
-            .events.add(
-                {EventKind::due, row.scope, row.step == nullptr ? std::string_view{} : view(row.step), row.attempt});
+    for (const turn_reads::Due &row : due) {
+        Root &root = root_of(roots, row.root);
+        root.events.add(
+            {EventKind::due, row.scope, row.step == nullptr ? std::string_view{} : view(row.step), row.attempt});
+        root.has_rest = root.has_rest || ++root.due == k_most_due;
+    }
     return {rows.size() + due.size(), items.left.all(), items.let_go.all()};
 }
 
@@ -317,66 +270,44 @@ Taken take_events(std::span<Root> roots, TimestampTz now) {
 
 namespace {
 
-struct IterationRow {
-    int64 root;
-    Scope scope;
-};
-
 // The iterations of the events, and those around them.
-std::span<const IterationRow> read_iterations(std::span<const Root> roots) {
+std::span<const turn_reads::Iteration> read_iterations(std::span<const Root> roots) {
     Growing<int64> ids;
     for (const Root &root : roots)
         for (const Event &event : root.events.all())
             if (event.scope != root.id)
                 ids.add(event.scope);
-    if (ids.size() == 0)
-        return {};
-    Parameters parameters;
-    give_ids(parameters, ids.all());
-    return store::select<IterationRow>(
-        &scopes_statement,
-        "with recursive up as (select * from scylla.workflow_iteration where id operator(pg_catalog.=) any ($1) "
-        "union select i.* from scylla.workflow_iteration i join up on i.id operator(pg_catalog.=) any "
-        "(array[up.parent])) "
-        "select root, id, parent, step, number, status, params::pg_catalog.text, created, ended from up order by id",
-        parameters, SPI_OK_SELECT, [](uint64 row) {
-            Columns columns(row);
-            IterationRow read{};
-            read.root = columns.next_int64();
-            read.scope.id = columns.next_int64();
-            read.scope.parent = columns.next_int64();
-            read.scope.step = next_view(columns);
-            read.scope.number = columns.next_int64();
-            read.scope.status = columns.next_word<RunStatus>(model::workflow::k_run_statuses);
-            read.scope.params = next_view(columns);
-            read.scope.created = to_millis(columns.next_time());
-            read.scope.ended = to_millis(columns.next_time());
-            return read;
-        });
+    return ids.size() == 0 ? std::span<const turn_reads::Iteration>{} : turn_reads::iterations(ids.all());
 }
 
-StoredStep read_step(uint64 row) {
-    Columns columns(row);
-    StoredStep stored{};
-    stored.scope = columns.next_int64();
-    stored.task = columns.next_int64();
-    Step &step = stored.step;
-    step.id = next_view(columns);
-    step.status = columns.next_word<StepStatus>(model::workflow::k_step_statuses);
-    step.attempt = columns.next_int32();
-    step.retries = {columns.next_int32(), columns.next_int32(), columns.next_int32()};
-    step.params = next_view(columns);
-    step.edges = next_view(columns);
-    step.loop = next_view(columns);
-    step.error = next_view(columns);
-    step.rollup = next_view(columns);
-    step.signals = next_view(columns);
-    step.times = next_view(columns);
-    step.created = to_millis(columns.next_time());
-    step.started = to_millis(columns.next_time());
-    step.ended = to_millis(columns.next_time());
-    step.due = to_millis(columns.next_time());
-    return stored;
+Scope to_scope(const turn_reads::Iteration &row) {
+    return {.id = row.id,
+            .parent = row.parent,
+            .step = row.step,
+            .number = row.number,
+            .status = row.status,
+            .params = row.params,
+            .created = row.created,
+            .ended = row.ended};
+}
+
+Step to_step(const turn_reads::Step &row) {
+    return {.id = row.step,
+            .status = row.status,
+            .attempt = row.attempt,
+            .run = row.run,
+            .retries = {row.error_retries, row.platform_retries, row.timeout_retries},
+            .params = row.params,
+            .edges = row.edges,
+            .loop = row.loop,
+            .signals = row.signals,
+            .error = row.error,
+            .rollup = row.rollup,
+            .times = row.times,
+            .created = row.created,
+            .started = row.started,
+            .ended = row.ended,
+            .due = row.due};
 }
 
 std::span<StoredStep> read_steps(std::span<const Root> roots) {
@@ -384,16 +315,11 @@ std::span<StoredStep> read_steps(std::span<const Root> roots) {
     for (const Root &root : roots)
         for (const Scope &scope : root.scopes.all())
             ids.add(scope.id);
-    Parameters parameters;
-    give_ids(parameters, ids.all());
-    return store::select<StoredStep>(
-        &steps_statement,
-        "select scope, task, step, status, attempt, error_retries, platform_retries, timeout_retries, "
-        "params::pg_catalog.text, edges::pg_catalog.text, loop::pg_catalog.text, error::pg_catalog.text, "
-        "rollup::pg_catalog.text, signals::pg_catalog.text, times::pg_catalog.text, created, started, ended, due from "
-        "scylla.workflow_step_state "
-        "where scope operator(pg_catalog.=) any ($1) order by scope, step",
-        parameters, SPI_OK_SELECT, read_step);
+    const auto rows = turn_reads::steps(ids.all());
+    const auto steps = allocate<StoredStep>(rows.size());
+    for (std::size_t i = 0; i < rows.size(); i++)
+        steps[i] = {rows[i].scope, rows[i].task, to_step(rows[i])};
+    return steps;
 }
 
 // The steps of one scope, which are adjacent, as a span.
@@ -409,8 +335,8 @@ std::span<const Step> steps_of(std::span<const StoredStep> stored, std::span<con
 std::span<const StoredStep> read_scopes(std::span<Root> roots) {
     for (Root &root : roots)
         root.scopes.add(root.scope);
-    for (const IterationRow &row : read_iterations(roots))
-        root_of(roots, row.root).scopes.add(row.scope);
+    for (const turn_reads::Iteration &row : read_iterations(roots))
+        root_of(roots, row.root).scopes.add(to_scope(row));
     const auto stored = read_steps(roots);
     const auto steps = allocate<Step>(stored.size());
     for (std::size_t i = 0; i < steps.size(); i++)
@@ -421,21 +347,10 @@ std::span<const StoredStep> read_scopes(std::span<Root> roots) {
     return stored;
 }
 
-const char *owner_of_attempt(const Item &item, const char *status) {
-    Parameters parameters;
-    parameters.add(item.root)
-        .add(item.scope)
-        .add(item.step)
-        .add(INT4OID, Int32GetDatum(item.attempt))
-        .add(TEXTOID, CStringGetTextDatum(status));
-    const auto owner = store::select<const char *>(
-        &owner_statement,
-        "select r.owner::pg_catalog.text from scylla.workflow_run_state r join scylla.workflow_step_state s "
-        "on s.root operator(pg_catalog.=) r.id where r.id operator(pg_catalog.=) $1 "
-        "and s.scope operator(pg_catalog.=) $2 and s.step operator(pg_catalog.=) $3 "
-        "and s.attempt operator(pg_catalog.=) $4 and s.status operator(pg_catalog.=) $5",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_string(); });
-    return owner.empty() ? nullptr : owner[0];
+const char *owner_of_attempt(const Item &item, StepStatus status) {
+    return turn_reads::owner_of_attempt(
+               {.root = item.root, .scope = item.scope, .step = item.step, .attempt = item.attempt, .status = status})
+        .value_or(nullptr);
 }
 
 } // namespace scylla::workflow

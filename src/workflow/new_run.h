@@ -27,6 +27,9 @@ void evaluate_params(NewRun &made, Jsonb *before, bool keep_failed);
 // The steps of a run, or of an iteration, with their statuses only.
 std::span<const model::workflow::Step> steps_of(int64 scope);
 
+// Whether a version has these steps outside of loops: the members of an object. 22023.
+void require_steps(const text *workflow, int32 version, Jsonb *step_params);
+
 // Applies the run strategy: decides whether the new run is stopped, and stops others for which it says so.
 struct Applied {
     bool stopped = false;  // the new run

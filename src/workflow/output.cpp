@@ -3,45 +3,13 @@
 #include "pg/error.h"
 #include "pg/json.h"
 #include "pg/text.h"
-#include "store/spi_rows.h"
+#include "store/workflow/steps.h"
 #include "task/rights.h"
 #include "workflow/runs.h"
 
 namespace scylla::workflow {
 
-using store::Parameters;
-
 namespace {
-
-constinit SPIPlanPtr step_statement = nullptr;
-
-struct TaskStep {
-    int64 root;
-    int64 scope;
-    text *step;
-    int32 attempt;
-    Jsonb *params;
-};
-
-std::optional<TaskStep> find_step(int64 task) {
-    Parameters parameters;
-    parameters.add(task);
-    const auto found =
-        store::select<TaskStep>(&step_statement,
-                                "select root, scope, step, attempt, params from scylla.workflow_step_state "
-                                "where task operator(pg_catalog.=) $1 and ended is null and params is not null",
-                                parameters, SPI_OK_SELECT, [](uint64 row) {
-                                    store::Columns columns(row);
-                                    TaskStep step{};
-                                    step.root = columns.next_int64();
-                                    step.scope = columns.next_int64();
-                                    step.step = columns.next_text();
-                                    step.attempt = columns.next_int32();
-                                    step.params = columns.next_jsonb();
-                                    return step;
-                                });
-    return found.empty() ? std::nullopt : std::optional(found[0]);
-}
 
 [[noreturn]] void refuse(const text *rn) {
     error::bad_argument("rn", error::quote(rn), "It must be a task that runs, of a step of a workflow.");
@@ -65,20 +33,19 @@ store::SpecRow require_held(store::Store &store, const Output &output) {
 }
 
 Jsonb *data_of(const Output &output) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::Builder object = json::build_object();
     if (output.params != nullptr)
-        json::push_json(&state, "params", output.params);
+        object.member("params", output.params);
     if (output.artifacts != nullptr)
-        json::push_json(&state, "artifacts", output.artifacts);
-    json::push(&state, "at", json::of_whole(GetCurrentTimestamp()));
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+        object.member("artifacts", output.artifacts);
+    object.member("at", json::of_whole(GetCurrentTimestamp()));
+    return object.finish();
 }
 
 } // namespace
 
 void set_output(store::Store &store, const Output &output) {
-    const auto step = find_step(require_held(store, output).id);
+    const auto step = store::steps::of_task(require_held(store, output).id);
     if (!step)
         refuse(output.rn);
     if (output.params != nullptr)

@@ -5,15 +5,12 @@
 #include "pg/subtransaction.h"
 #include "plan/conditions.h"
 #include "schedule/run.h"
-#include "store/spi_rows.h"
 #include "task/gates.h"
 #include "task/open.h"
 #include "workflow/triggers.h"
 #include "workflow/turns.h"
 
 namespace scylla::workflow {
-
-using store::Parameters;
 
 namespace {
 
@@ -48,7 +45,7 @@ void send_as_owner(const char *owner, Jsonb *signals) {
 } // namespace
 
 bool send_signals(const Item &item) {
-    const char *owner = owner_of_attempt(item, "FINISHING");
+    const char *owner = owner_of_attempt(item, model::workflow::StepStatus::finishing);
     if (owner == nullptr)
         return true;
     const int settings_level = schedule::limit_waiting(schedule::Patience::short_);

@@ -3,18 +3,13 @@
 #include "pg/json.h"
 #include "pool/permits.h"
 #include "store/plans.h"
-#include "store/spi_rows.h"
+#include "store/workflow/runs.h"
 #include "workflow/definition_cache.h"
 #include "workflow/texts.h"
 
 namespace scylla::workflow {
 
-using store::Parameters;
-
 namespace {
-
-constinit SPIPlanPtr parent_statement = nullptr;
-constinit SPIPlanPtr live_statement = nullptr;
 
 text *pool_of_workflow(const text *workflow) {
     return cstring_to_text(psprintf("%s%s", store::k_run_prefix.data(), text_to_cstring(workflow)));
@@ -100,18 +95,12 @@ void keep_workflow_permits(const Head &head, Jsonb *properties) {
                : std::nullopt);
 }
 
-void drop_workflow_permits(const text *workflow) { remove_permits(pool_of_workflow(workflow)); }
+void drop_workflow_permits(const text *workflow) { store::permits::remove(pool_of_workflow(workflow)); }
 
 const text *tree_permits(const NewRun &made, int64 parent) {
-    if (parent != 0) {
-        Parameters parameters;
-        parameters.add(parent);
-        const auto found = store::select<text *>(
-            &parent_statement, "select permits from scylla.workflow_run_state where id operator(pg_catalog.=) $1",
-            parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
-        if (!found.empty() && found[0] != nullptr)
-            return found[0];
-    }
+    const auto of_parent = parent == 0 ? std::nullopt : store::runs::permits_of(parent);
+    if (of_parent && *of_parent != nullptr)
+        return *of_parent;
     const int64 most =
         model::workflow::instance_step_concurrency_of(definition_of(*find_version(made.head->id, made.version)));
     if (most == 0)
@@ -122,17 +111,8 @@ const text *tree_permits(const NewRun &made, int64 parent) {
 }
 
 void leave_tree_permits(const text *pool) {
-    if (pool == nullptr)
-        return;
-    Parameters parameters;
-    parameters.add(pool);
-    const bool lives =
-        store::select<bool>(&live_statement,
-                            "select exists (select from scylla.workflow_run_state "
-                            "where permits operator(pg_catalog.=) $1 and ended is null)",
-                            parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_bool(); })[0];
-    if (!lives)
-        remove_permits(pool);
+    if (pool != nullptr && !store::runs::need_permits(pool))
+        store::permits::remove(pool);
 }
 
 } // namespace scylla::workflow

@@ -89,22 +89,27 @@ Jsonb *change_tags(const text *id, Jsonb *present, Jsonb *change) {
     return left;
 }
 
+// An owner may be an object, of which the name is taken.
+void push_property(json::Builder &object, std::string_view name, JsonbValue *value) {
+    const bool is_object = name == "owner" && value->type == jbvBinary;
+    object.member(name, is_object ? *find_member(json::to_jsonb(value), "name") : *value);
+}
+
 } // namespace
 
 Jsonb *push_properties(Jsonb *present, Jsonb *pushed) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::Builder object = json::build_object();
     if (present != nullptr)
         json::for_each_member(&present->root, [&](const char *name, JsonbValue *value) {
             if (!is_pushed(name) && (pushed == nullptr || find_member(pushed, name) == nullptr))
-                json::push(&state, name, *value);
+                object.member(name, *value);
         });
     if (pushed != nullptr)
         json::for_each_member(&pushed->root, [&](const char *name, JsonbValue *value) {
             if (value->type != jbvNull)
-                json::push(&state, name, *value);
+                push_property(object, name, value);
         });
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    return object.finish();
 }
 
 Jsonb *change_properties(const text *id, Jsonb *present, Jsonb *change) {
@@ -113,22 +118,21 @@ Jsonb *change_properties(const text *id, Jsonb *present, Jsonb *change) {
     if (fresh_concurrency && run_strategy(present).rule != model::workflow::Rule::parallel)
         error::workflow_not_parallel(id);
     Jsonb *tags = change_tags(id, present, change);
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::Builder object = json::build_object();
     json::for_each_member(&present->root, [&](const char *name, JsonbValue *value) {
         const bool stays = find_member(change, name) == nullptr && !is_reset(change, name);
         if (stays && (tags == nullptr || std::string_view(name) != "tags"))
-            json::push(&state, name, *value);
+            object.member(name, *value);
     });
     json::for_each_member(&change->root, [&](const char *name, JsonbValue *value) {
         if (value->type != jbvNull && is_property(name))
-            json::push(&state, name, *value);
+            push_property(object, name, value);
     });
     if (fresh_concurrency)
-        json::push(&state, "run_strategy", json::of_text("PARALLEL"));
+        object.member("run_strategy", "PARALLEL");
     if (tags != nullptr)
-        json::push_json(&state, "tags", tags);
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+        object.member("tags", tags);
+    return object.finish();
 }
 
 RunStrategy run_strategy(Jsonb *properties) {

@@ -4,7 +4,7 @@
 #include "pg/growing.h"
 #include "pg/json.h"
 #include "store/plans.h"
-#include "store/spi_rows.h"
+#include "store/workflow/steps.h"
 #include "workflow/definition_cache.h"
 #include "workflow/new_run.h"
 #include "workflow/permits.h"
@@ -17,71 +17,19 @@ using model::workflow::RestartCheck;
 using model::workflow::RestartPolicy;
 using model::workflow::RestartProblem;
 using model::workflow::Step;
-using model::workflow::StepStatus;
-using store::Parameters;
-
-namespace {
-
-constinit SPIPlanPtr last_statement = nullptr;
-constinit SPIPlanPtr steps_statement = nullptr;
-constinit SPIPlanPtr again_statement = nullptr;
-
-// The last run of an instance, locked.
-struct EarlierRun {
-    int64 id;
-    int32 run;
-    int32 version;
-    bool ended;
-    Jsonb *properties;
-    Jsonb *request;
-    Jsonb *params;    // empty: they could not be evaluated
-    Jsonb *initiator; // without the user: the signals, the time zone, the depth among subworkflows
-};
-
-// Nothing: there is no such instance.
-std::optional<EarlierRun> hold_last(const Head &head, int64 instance) {
-    Parameters parameters;
-    parameters.add(head.id).add(instance);
-    const auto last = store::select<EarlierRun>(
-        &last_statement,
-        "select r.id, r.run, r.version, r.ended is not null, r.properties, r.request, r.params, "
-        "r.initiator operator(pg_catalog.-) array['type', 'user', 'workflow', 'instance', 'run', 'step'] "
-        "from scylla.workflow_run_state r join scylla.workflow_head h on h.id operator(pg_catalog.=) r.workflow "
-        "and h.created operator(pg_catalog.<=) r.created where r.workflow operator(pg_catalog.=) $1 "
-        "and r.instance operator(pg_catalog.=) $2 for no key update of r",
-        parameters, SPI_OK_SELECT, [](uint64 row) {
-            store::Columns columns(row);
-            EarlierRun read{};
-            read.id = columns.next_int64();
-            read.run = columns.next_int32();
-            read.version = columns.next_int32();
-            read.ended = columns.next_bool();
-            read.properties = columns.next_jsonb();
-            read.request = columns.next_jsonb();
-            read.params = columns.next_jsonb();
-            read.initiator = columns.next_jsonb();
-            return read;
-        });
-    return last.empty() ? std::nullopt : std::optional(last[0]);
-}
+using store::runs::EarlierRun;
 
 // ---- what is to run again ------------------------------------------------------------------------------------------
 
-} // namespace
-
 std::span<const Step> steps_of(int64 scope) {
-    Parameters parameters;
-    parameters.add(scope);
-    return store::select<Step>(&steps_statement,
-                               "select step, status from scylla.workflow_step_state "
-                               "where scope operator(pg_catalog.=) $1",
-                               parameters, SPI_OK_SELECT, [](uint64 row) {
-                                   store::Columns columns(row);
-                                   Step step{};
-                                   step.id = view(columns.next_text());
-                                   step.status = columns.next_word<StepStatus>(model::workflow::k_step_statuses);
-                                   return step;
-                               });
+    const auto rows = store::steps::statuses(scope);
+    const auto steps = allocate<Step>(rows.size());
+    for (std::size_t i = 0; i < rows.size(); i++) {
+        steps[i] = Step{};
+        steps[i].id = rows[i].step;
+        steps[i].status = rows[i].status;
+    }
+    return steps;
 }
 
 namespace {
@@ -99,6 +47,15 @@ bool is_complete(const Head &head, const EarlierRun &last) {
 }
 
 } // namespace
+
+void require_steps(const text *workflow, int32 version, Jsonb *step_params) {
+    const auto of = find_version(workflow, version);
+    const RestartCheck found = check_restart(
+        definition_of(*of), {}, {.policy = RestartPolicy::from_beginning, .with_params = member_names(step_params)});
+    if (found.problem == RestartProblem::outside)
+        error::bad_argument("step_params", error::quote(to_text(found.step)),
+                            "The workflow has no such step outside of its loops.");
+}
 
 void require_sound_restart(const RestartCall &call, const RestartScope &of) {
     Growing<std::string_view> skipped;
@@ -136,10 +93,9 @@ namespace {
 // ---- rows ----------------------------------------------------------------------------------------------------------
 
 Jsonb *restart_json(const RestartCall &call) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    push_restart(&state, call);
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    json::Builder object = json::build_object();
+    push_restart(object, call);
+    return object.finish();
 }
 
 Jsonb *concat(Jsonb *one, Jsonb *other) {
@@ -148,56 +104,39 @@ Jsonb *concat(Jsonb *one, Jsonb *other) {
 
 text *write_again(const NewRun &made, int64 root, const Parent &parent, bool stopped) {
     const int64 plan = make_plan(made);
-    const bool is_child = parent.root != 0;
-    Parameters parameters;
-    parameters.add(root)
-        .add(plan)
-        .add(INT4OID, Int32GetDatum(made.run))
-        .add(std::optional(GetCurrentTimestamp()))
-        .add(TEXTOID, CStringGetTextDatum(made.head->owner))
-        .add(JSONBOID, JsonbPGetDatum(made.initiator))
-        .add(JSONBOID, JsonbPGetDatum(made.request))
-        .add(JSONBOID, JsonbPGetDatum(made.params))
-        .add(JSONBOID, JsonbPGetDatum(made.restart))
-        .add(BOOLOID, BoolGetDatum(stopped))
-        .add(INT8OID, Int64GetDatum(parent.root), !is_child)
-        .add(INT8OID, Int64GetDatum(parent.scope), !is_child)
-        .add(parent.step)
-        .add(INT4OID, Int32GetDatum(parent.attempt), !is_child)
-        .add(stopped ? nullptr : tree_permits(made, parent.root));
-    text *status = store::select<text *>(
-        &again_statement,
-        "with past as (insert into scylla.workflow_run_past (plan, root, instance, created, started, ended, run, "
-        "status, aggregated, workflow, owner, initiator, request, params, restart, error) "
-        "select plan, id, instance, created, started, ended, run, status, coalesce(aggregated, status), workflow, "
-        "owner, initiator, request, params, restart, error from scylla.workflow_run_state "
-        "where id operator(pg_catalog.=) $1), "
-        "plan as (insert into scylla.workflow_plan (plan, root) values ($2, $1)) "
-        "update scylla.workflow_run_state set plan = $2, run = $3, created = $4, started = null, "
-        "ended = case when $10 then $4 end, due = null, parent_root = $11, parent_scope = $12, parent_step = $13, "
-        "parent_attempt = $14, blocks = false, status = case when $10 then 'STOPPED' else 'CREATED' end, "
-        "aggregated = case when not $10 then coalesce(aggregated, status) end, "
-        "owner = $5::pg_catalog.name, initiator = $6, request = $7, params = $8, restart = $9, "
-        "error = case when $10 then '{\"message\": \"Another run has not ended, and the run strategy is "
-        "FIRST_ONLY.\"}'::pg_catalog.jsonb end, permits = $15 where id operator(pg_catalog.=) $1 returning status",
-        parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) { return store::Columns(row).next_text(); })[0];
+    text *status = store::runs::run_again({.id = root,
+                                           .plan = plan,
+                                           .run = made.run,
+                                           .now = GetCurrentTimestamp(),
+                                           .owner = made.head->owner,
+                                           .initiator = made.initiator,
+                                           .request = made.request,
+                                           .params = made.params,
+                                           .restart = made.restart,
+                                           .stopped = stopped,
+                                           .parent_root = parent.root,
+                                           .parent_scope = parent.scope,
+                                           .parent_step = parent.step,
+                                           .parent_attempt = parent.attempt,
+                                           .permits = stopped ? nullptr : tree_permits(made, parent.root)});
     if (stopped)
-        store::finish_plan(plan, {.aborted = false, .cancelled = true}, GetCurrentTimestamp());
+        store::plans::finish(plan, {.aborted = false, .cancelled = true}, GetCurrentTimestamp());
     put_on_agenda({.root = root, .kind = "next"});
     return status;
 }
 
 } // namespace
 
-void push_restart(JsonbParseState **state, const RestartCall &call) {
-    json::push_text(state, "policy",
-                    to_text(model::workflow::k_restart_policies[static_cast<std::size_t>(call.policy)]));
+void push_restart(json::Builder &object, const RestartCall &call) {
+    object.member("policy", to_text(model::workflow::k_restart_policies[static_cast<std::size_t>(call.policy)]));
     if (call.step != nullptr)
-        json::push_text(state, "step", call.step);
+        object.member("step", call.step);
     if (call.below != nullptr)
-        json::push_json(state, "below", call.below);
+        object.member("below", call.below);
     if (JB_ROOT_COUNT(call.step_params) > 0)
-        json::push_json(state, "step_params", call.step_params);
+        object.member("step_params", call.step_params);
+    if (call.given != nullptr)
+        object.member("params", call.given);
     if (call.skip_steps.empty())
         return;
     Growing<Jsonb *> steps;
@@ -205,7 +144,7 @@ void push_restart(JsonbParseState **state, const RestartCall &call) {
         JsonbValue value = json::of_text(view(step));
         steps.add(json::to_jsonb(&value));
     }
-    json::push_json(state, "skip_steps", json::array_of(steps.all()));
+    object.member("skip_steps", json::array_of(steps.all()));
 }
 
 Started restart(const RestartCall &call) {
@@ -218,7 +157,7 @@ Started restart(const RestartCall &call) {
 std::optional<Started> try_restart(const RestartCall &given) {
     RestartCall call = given;
     const Head head = hold(call.workflow, Privilege::run);
-    const auto found = hold_last(head, call.instance);
+    const auto found = store::runs::hold_last(head.id, call.instance);
     if (!found || !found->ended)
         return std::nullopt;
     const EarlierRun &last = *found;

@@ -16,7 +16,7 @@ struct RestartScope {
 void require_sound_restart(const RestartCall &call, const RestartScope &of);
 
 // Pushes the members of an object that records how a run was restarted.
-void push_restart(JsonbParseState **state, const RestartCall &call);
+void push_restart(json::Builder &object, const RestartCall &call);
 // The call for an instance, from its part of a path, whose parameters overwrite those of the call.
 RestartCall on_path(const RestartCall &call, Jsonb *below);
 

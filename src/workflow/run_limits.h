@@ -4,6 +4,7 @@
 #include "model/sel/limits.h"
 #include "model/workflow_limits.h"
 #include "pg/settings.h"
+#include "workflow/pace.h"
 
 namespace scylla::workflow {
 
@@ -41,7 +42,10 @@ inline model::sel::Limits request_limits() { return {.output = settings::max_par
 
 // Of expressions in the engine or a monitor, where all runs or triggers wait for one of them.
 inline model::sel::Limits turn_limits() {
-    return {.steps = 20'000'000, .output = settings::max_params_length, .milliseconds = 1'000};
+    model::sel::Limits limits{.steps = 20'000'000, .output = settings::max_params_length, .milliseconds = 1'000};
+    if (pace.lane == Lane::fast)
+        limits.patience = k_turn_time / 1'000;
+    return limits;
 }
 
 } // namespace scylla::workflow

@@ -8,7 +8,9 @@
 
 #include "model/workflow/engine.h"
 #include "store/rows.h"
+#include "store/workflow/runs.h"
 #include "workflow/definitions.h"
+#include "workflow/pace.h"
 
 namespace scylla::workflow {
 
@@ -27,6 +29,7 @@ struct Start {
     const text *version; // a selector
     const text *request_id = nullptr;
     Jsonb *initiator = nullptr;
+    Jsonb *step_params = nullptr; // an object of objects; null: none
     Parent parent = {};
     // For starts without a caller that could get the error: if its parameters cannot be evaluated, the run exists and
     // has failed.
@@ -58,15 +61,7 @@ inline void keep_triggers(const text *workflow) {
 }
 
 // The last run of an instance, of a workflow that the current user may run. 42704, 42501, P0002.
-struct LastRun {
-    int64 id;
-    int32 version;
-    int32 run;
-    bool begun;
-    bool ended;
-    bool may_block; // STRICT_SEQUENTIAL: it has ended otherwise than SUCCEEDED
-    Parent parent;  // root 0: none
-};
+using LastRun = store::runs::LastRun;
 LastRun require_last(const text *workflow, int64 instance);
 // An instance whose last run has ended runs again.
 struct RestartCall {
@@ -79,6 +74,7 @@ struct RestartCall {
     std::span<const text *const> skip_steps;
     Jsonb *initiator; // of the restart
     Parent parent = {};
+    Jsonb *given = nullptr; // params by who restarts, beside those that the parent passes; null: none
     Jsonb *below = nullptr; // of the step, see model::workflow::RestartPath; null: everything incomplete in it
     bool is_exact = true;   // false: a complete instance runs from its beginning
 };
@@ -112,8 +108,14 @@ struct Item {
     const text *step = nullptr; // null: none
     int32 attempt = 0;
     Jsonb *data = nullptr; // null: none
+    bool slow = false;
+    std::optional<int32> line = std::nullopt; // nothing: it is looked up
 };
 void put_on_agenda(const Item &item);
+// In which the runs of a role stand.
+int32 line_of(const char *owner);
+// These runs may begin.
+void put_next(std::span<const int64> runs);
 // Has a run end STOPPED; why: its error, a sentence.
 void stop_run(int64 root, const char *why);
 
@@ -122,10 +124,11 @@ void stop_run(int64 root, const char *why);
 struct Advance {
     bool more = false;           // there may be more to do
     bool postponed = false;      // another transaction holds a lock that is needed
+    bool has_slow = false;       // there is something to do in the slow lane; unknown if there is more in the fast one
     TimestampTz next = DT_NOEND; // when something is due
 };
-// The work of one transaction, as the owner of the tables.
-Advance advance();
+// The work of one transaction in that lane, as the owner of the tables.
+Advance advance(Lane lane);
 
 // When the engine has work: now or earlier, if there is something on the agenda.
 TimestampTz next_time();

@@ -9,6 +9,8 @@
 
 #include "model/sel/context.h"
 #include "pg/clock.h"
+#include "pg/zone.h"
+#include "workflow/pace.h"
 
 namespace scylla {
 
@@ -31,22 +33,16 @@ public:
             guarded([] { CHECK_FOR_INTERRUPTS(); });
         return seen_;
     }
+    bool is_late() noexcept override { return workflow::pace.is_late(); }
+    bool may_begin() noexcept override { return workflow::pace.may_begin(); }
     const void *find_zone(std::string_view name) noexcept override {
         const pg_tz *zone = nullptr;
-        std::array<char, TZ_STRLEN_MAX + 1> buffer{};
-        if (seen_ || name.size() > TZ_STRLEN_MAX || name.find('\0') != std::string_view::npos)
-            return nullptr;
-        std::copy(name.begin(), name.end(), buffer.begin());
-        guarded([&] {
-            pg_tz *found = pg_tzset(buffer.data());
-            zone = found != nullptr && pg_tz_acceptable(found) ? found : nullptr;
-        });
+        if (!seen_)
+            guarded([&] { zone = scylla::find_zone(name); });
         return zone;
     }
     std::int32_t zone_offset(const void *zone, std::int64_t moment) noexcept override {
-        const pg_time_t time = moment;
-        const pg_tm *local = pg_localtime(&time, static_cast<const pg_tz *>(zone));
-        return local == nullptr ? 0 : static_cast<std::int32_t>(local->tm_gmtoff);
+        return offset_at(static_cast<const pg_tz *>(zone), moment);
     }
 
 private:

@@ -4,7 +4,7 @@
 #include "pg/error.h"
 #include "pg/hash.h"
 #include "pg/memory.h"
-#include "store/spi_rows.h"
+#include "store/trigger/triggers.h"
 #include "task/rules.h"
 #include "trigger/triggers.h"
 #include "workflow/definitions.h"
@@ -15,7 +15,6 @@
 
 namespace scylla::workflow {
 
-using store::Parameters;
 using trigger::Firing;
 using trigger::TriggerRequest;
 
@@ -27,52 +26,46 @@ constexpr const char *k_definition_member = "trigger"; // of the actions of sign
 
 constexpr const char *k_action_rule = R"(With "workflow" it may have "params", an object, and "version".)";
 
-constinit SPIPlanPtr kept_statement = nullptr;
-
 // ---- what it waits for ---------------------------------------------------------------------------------------------
 
 // {"p": {"value": 1, "operator": ">="}} as {"p": {">=": 1}}.
-void push_match(JsonbParseState **state, JsonbValue *params) {
-    json::push_key(state, "match");
-    pushJsonbValue(state, WJB_BEGIN_OBJECT, nullptr);
+void push_match(json::Builder &object, JsonbValue *params) {
+    object.begin_object("match");
     if (params != nullptr && params->type == jbvBinary)
         json::for_each_member(params->val.binary.data, [&](const char *param, JsonbValue *given) {
             Jsonb *match = json::to_jsonb(given);
             const auto sign = string_member(match, "operator");
             JsonbValue *value = find_member(match, "value");
             if (sign.empty() || sign == "=")
-                return json::push(state, param, *value);
-            json::push_key(state, param);
-            pushJsonbValue(state, WJB_BEGIN_OBJECT, nullptr);
-            json::push(state, sign, *value);
-            pushJsonbValue(state, WJB_END_OBJECT, nullptr);
+                return object.member(param, *value);
+            object.begin_object(param);
+            object.member(sign, *value);
+            object.end_object();
         });
-    pushJsonbValue(state, WJB_END_OBJECT, nullptr);
+    object.end_object();
 }
 
 // In the form of create_trigger().
 Jsonb *signals_of(Jsonb *trigger) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
+    json::Builder list = json::build_array();
     json::for_each_member(&json_member(trigger, "definitions")->root, [&](const char *name, JsonbValue *given) {
         Jsonb *signal = json::to_jsonb(given);
-        pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-        json::push(&state, "signal", json::of_text(name));
-        push_match(&state, find_member(signal, "match_params"));
+        list.begin_object();
+        list.member("signal", name);
+        push_match(list, find_member(signal, "match_params"));
         JsonbValue *keys = find_member(signal, "join_keys");
         if (keys != nullptr && keys->type == jbvBinary)
-            json::push(&state, "join", *keys);
-        pushJsonbValue(&state, WJB_END_OBJECT, nullptr);
+            list.member("join", *keys);
+        list.end_object();
     });
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr));
+    return list.finish();
 }
 
 Jsonb *make_action(const text *workflow, Jsonb *trigger) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push_text(&state, k_trigger_member, workflow);
-    json::push_json(&state, k_definition_member, trigger);
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    json::Builder object = json::build_object();
+    object.member(k_trigger_member, workflow);
+    object.member(k_definition_member, trigger);
+    return object.finish();
 }
 
 // ---- a set of signals ----------------------------------------------------------------------------------------------
@@ -85,33 +78,29 @@ template <typename Use> void for_each_signal(Jsonb *signals, Use use) {
 
 // The parameters for expressions of the trigger: signal__param.
 Jsonb *params_of(Jsonb *signals) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::Builder object = json::build_object();
     for_each_signal(signals, [&](Jsonb *signal) {
         const text *name = to_text(string_member(signal, "name"));
         json::for_each_member(&json_member(signal, "params")->root, [&](const char *param, JsonbValue *value) {
-            json::push(&state, psprintf("%s__%s", text_to_cstring(name), param), *value);
+            object.member(psprintf("%s__%s", text_to_cstring(name), param), *value);
         });
     });
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    return object.finish();
 }
 
 Jsonb *make_initiator(const Firing &firing) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push(&state, "type", json::of_text("SIGNAL"));
-    json::push_text(&state, "trigger", firing.trigger);
-    json::push_key(&state, "signals");
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::Builder object = json::build_object();
+    object.member("type", "SIGNAL");
+    object.member("trigger", firing.trigger);
+    object.begin_object("signals");
     for_each_signal(firing.signals, [&](Jsonb *signal) {
-        json::push_key(&state, string_member(signal, "name"));
-        pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+        object.begin_object(string_member(signal, "name"));
         for (const char *member : {"seq", "params"})
-            json::push(&state, member, *find_member(signal, member));
-        pushJsonbValue(&state, WJB_END_OBJECT, nullptr);
+            object.member(member, *find_member(signal, member));
+        object.end_object();
     });
-    pushJsonbValue(&state, WJB_END_OBJECT, nullptr);
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    object.end_object();
+    return object.finish();
 }
 
 // ---- expressions ---------------------------------------------------------------------------------------------------
@@ -217,23 +206,15 @@ void check_action(Jsonb *action) {
         if (!is_sound)
             error::bad_argument("action", error::show(action), k_action_rule);
     });
-}
-
-// ---- those of a workflow -------------------------------------------------------------------------------------------
-
-std::span<text *const> kept_of(const text *workflow) {
-    Parameters parameters;
-    parameters.add(workflow);
-    return store::select<text *>(
-        &kept_statement,
-        "select name from scylla.signal_trigger where action operator(pg_catalog.?) "
-        "'workflow' and action operator(pg_catalog.->>) 'workflow' operator(pg_catalog.=) $1 "
-        "and action operator(pg_catalog.?) 'trigger' and not action operator(pg_catalog.?) 'queue' "
-        "order by name",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
+    if (JsonbValue *params = find_member(action, "params"); params != nullptr && params->type != jbvNull) {
+        Jsonb *given = json::to_jsonb(params);
+        require_sound_names(to_text(string_member(action, k_trigger_member)), {&given, 1});
+    }
 }
 
 } // namespace
+
+// ---- those of a workflow -------------------------------------------------------------------------------------------
 
 void keep_signal_triggers(const text *workflow) {
     const auto triggers = active_triggers(workflow, TriggerKind::signal);
@@ -242,8 +223,9 @@ void keep_signal_triggers(const text *workflow) {
         wanted[i] = {.name = name_of_trigger(workflow, triggers[i]),
                      .signals = signals_of(triggers[i]),
                      .action = make_action(workflow, triggers[i]),
-                     .condition = 0};
-    for (const text *name : kept_of(workflow))
+                     .condition = 0,
+                     .grace = grace_of(triggers[i])};
+    for (const text *name : store::triggers::made_for(workflow))
         if (std::none_of(wanted.begin(), wanted.end(),
                          [&](const TriggerRequest &one) { return view(one.name) == view(name); }))
             trigger::remove_made(name);

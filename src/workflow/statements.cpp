@@ -4,7 +4,7 @@
 #include "pg/error.h"
 #include "pg/json.h"
 #include "store/rows.h"
-#include "store/spi_rows.h"
+#include "store/workflow/steps.h"
 #include "task/open.h"
 #include "workflow/definition_cache.h"
 
@@ -15,22 +15,13 @@ extern "C" {
 
 namespace scylla::workflow {
 
-using store::Parameters;
+using store::steps::StatementStep;
 
 namespace {
 
-constinit SPIPlanPtr step_statement = nullptr;
 constinit SPIPlanPtr image_statement = nullptr;
 
 // ---- the step ------------------------------------------------------------------------------------------------------
-
-struct StatementStep {
-    VersionName version;
-    const char *owner;
-    const char *author; // of the version
-    text *step;
-    Jsonb *params;
-};
 
 std::optional<int64> find_task(const text *rn) {
     store::Store store = store::open(AccessShareLock);
@@ -39,36 +30,10 @@ std::optional<int64> find_task(const text *rn) {
     return spec ? std::optional(spec->id) : std::nullopt;
 }
 
-std::optional<StatementStep> find_step(int64 task) {
-    Parameters parameters;
-    parameters.add(task);
-    const auto found = store::select<StatementStep>(
-        &step_statement,
-        "select r.workflow, r.version, v.created, r.owner::pg_catalog.text, v.author::pg_catalog.text, s.step, "
-        "s.params from scylla.workflow_step_state s "
-        "join scylla.workflow_run_state r on r.id operator(pg_catalog.=) s.root "
-        "join scylla.workflow_text v on v.workflow operator(pg_catalog.=) r.workflow "
-        "and v.version operator(pg_catalog.=) r.version "
-        "where s.task operator(pg_catalog.=) $1 and s.ended is null and s.params is not null",
-        parameters, SPI_OK_SELECT, [](uint64 row) {
-            store::Columns columns(row);
-            StatementStep step{};
-            step.version.workflow = columns.next_text();
-            step.version.version = columns.next_int32();
-            step.version.created = columns.next_time().value_or(0);
-            step.owner = columns.next_string();
-            step.author = columns.next_string();
-            step.step = columns.next_text();
-            step.params = columns.next_jsonb();
-            return step;
-        });
-    return found.empty() ? std::nullopt : std::optional(found[0]);
-}
-
 void require_can_become(const char *role, Oid user, const StatementStep &step) {
     const Oid oid = get_role_oid(role, true);
     if (!OidIsValid(oid) || !compat::can_become(oid, user))
-        error::statement_not_allowed(step.version.workflow, step.step, role, GetUserNameFromId(user, false));
+        error::statement_not_allowed(step.workflow, step.step, role, GetUserNameFromId(user, false));
 }
 
 // ---- its statement -------------------------------------------------------------------------------------------------
@@ -165,11 +130,9 @@ Result execute(const char *sql, const StatementStep &step) {
 
 // Columns with the name of a parameter of the step become its value.
 Jsonb *output_of(const Result &result, const StatementStep &step) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push(&state, "rows", json::of_whole(static_cast<int64>(result.rows)));
-    json::push_key(&state, "params");
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::Builder object = json::build_object();
+    object.member("rows", json::of_whole(static_cast<int64>(result.rows)));
+    object.begin_object("params");
     JsonbIterator *columns = result.first == nullptr ? nullptr : JsonbIteratorInit(&result.first->root);
     JsonbValue name;
     JsonbValue value;
@@ -185,14 +148,15 @@ Jsonb *output_of(const Result &result, const StatementStep &step) {
             error::statement_rows(step.step, column, static_cast<int64>(result.returned));
         if (value.type == jbvNull)
             error::statement_null(step.step, column);
-        json::push(&state, column, value);
+        object.member(column, value);
     }
-    pushJsonbValue(&state, WJB_END_OBJECT, nullptr);
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    object.end_object();
+    return object.finish();
 }
 
 const char *statement_of(const StatementStep &step) {
-    const std::string_view sql = model::workflow::find_statement(definition_of(step.version), view(step.step));
+    const std::string_view sql =
+        model::workflow::find_statement(definition_of({step.workflow, step.version, step.created}), view(step.step));
     return sql.empty() ? nullptr : pnstrdup(sql.data(), sql.size());
 }
 
@@ -200,7 +164,7 @@ const char *statement_of(const StatementStep &step) {
 
 Jsonb *run_statement(const text *rn) {
     const auto task = find_task(rn);
-    const auto step = task ? find_step(*task) : std::nullopt;
+    const auto step = task ? store::steps::statement_of_task(*task) : std::nullopt;
     const char *sql = step ? statement_of(*step) : nullptr;
     if (sql == nullptr)
         error::no_statement(rn);

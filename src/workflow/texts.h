@@ -20,10 +20,9 @@ inline Jsonb *to_json(std::string_view value) {
 
 // The error of a run: why it has ended.
 inline Jsonb *error_saying(std::string_view message) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push(&state, "message", json::of_text(message));
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    json::Builder object = json::build_object();
+    object.member("message", message);
+    return object.finish();
 }
 
 } // namespace scylla::workflow

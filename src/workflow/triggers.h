@@ -37,6 +37,9 @@ enum class TriggerKind : std::uint8_t { time, signal };
 // The triggers of the active version; none if there is no active version, or if a property disables them.
 std::span<Jsonb *const> active_triggers(const text *workflow, TriggerKind kind);
 
+// How late it may start a run; null: no bound.
+Interval *grace_of(Jsonb *trigger);
+
 // Derived from the text of the trigger: duplicates are one trigger, and a trigger that a new version keeps continues.
 inline text *name_of_trigger(const text *workflow, Jsonb *trigger) {
     return cstring_to_text(psprintf("%s%s/%016llx", store::k_run_prefix.data(), text_to_cstring(workflow),

@@ -4,6 +4,7 @@
 #include "model/workflow/engine.h"
 #include "pg/growing.h"
 #include "store/rows.h"
+#include "store/workflow/waits.h"
 #include "workflow/definition_cache.h"
 #include "workflow/runs.h"
 
@@ -12,6 +13,8 @@ namespace scylla::workflow {
 // A run that the engine has locked, with the input of its turn.
 struct Root {
     int64 id;
+    int32 line;                   // in which it waits on the agenda
+    int64 place;                  // among the runs that were taken: the order of their turns
     int64 plan;                   // of this run
     std::span<const int64> plans; // of this run and those before it, except that of the first, which is `id`
     VersionName version;
@@ -30,11 +33,15 @@ struct Root {
     std::string_view initiator;
     std::string_view properties;
     std::string_view restart;     // empty: it is the first run of the instance
+    std::string_view step_params; // empty: none
     model::workflow::Scope scope; // the run itself, without its steps
     Growing<model::workflow::Event> events{};
     std::span<const model::workflow::Hold> holds{};
     Growing<int64> actions{};                 // that are among the events
     Growing<model::workflow::Scope> scopes{}; // the run itself first
+    bool takes_rest = false;                  // this turn gets steps that the last one has left
+    int64 due = 0;                            // how many of its steps are
+    bool has_rest = false;                    // more were left than this turn gets
 };
 
 // A row of a step, with columns that the model does not know.
@@ -44,16 +51,26 @@ struct StoredStep {
     model::workflow::Step step;
 };
 
-// Locks runs that are on the agenda, or due at that time, and that no other transaction holds: those that have waited
-// the longest. Returned in the order of their ids.
-std::span<Root> take_runs(TimestampTz now, int64 most);
+// Locks runs that are on the agenda of the lane, or due at that time, and that no other transaction holds. Their owners
+// take turns, those after this line first. Returned in the order of their ids.
+struct TakenRuns {
+    std::span<Root> roots;
+    bool others; // all that wait are held by others
+    bool full;   // there may be more than these
+    int64 rows;  // of the agenda that their events are among
+};
+TakenRuns take_runs(TimestampTz now, int64 most, int32 after);
+// This one, which waits in that line.
+TakenRuns take_run(int64 id, int32 line);
 // Takes the first rows of the agenda for these runs, and what is due, as events of the runs. Returns how many.
 struct Taken {
     std::size_t rows;
     std::span<const Item> left;     // subworkflows to start, signals to send or wait for, backfills to continue
     std::span<const Item> let_go{}; // whose steps that are held back must continue
 };
-Taken take_events(std::span<Root> roots, TimestampTz now);
+// The kind of an event on the agenda.
+const char *word_of(model::workflow::EventKind kind);
+Taken take_events(const TakenRuns &runs, TimestampTz now);
 // Reads the holds of these runs, and adds the events of steps that continue. Must be called after the agenda has been
 // taken: a hold that was removed before a taken row was written is not read any more.
 void read_holds(std::span<Root> roots, std::span<const Item> let_go);
@@ -71,27 +88,29 @@ struct Followed {
     model::workflow::Turn *turn;
 };
 // The owner of the run, if that attempt of the step still has the status; otherwise null.
-const char *owner_of_attempt(const Item &item, const char *status);
+const char *owner_of_attempt(const Item &item, model::workflow::StepStatus status);
 // Sends the signals of a step, or leaves them on the agenda (false) after a temporary error.
 bool send_signals(const Item &item);
 // Begins the waits of a step for signals, or leaves that on the agenda (false) after a temporary error. For each signal
 // that was sent before, "matched" is put on the agenda.
 bool wait_for_signals(const Item &item);
 // Ends the waits of these steps.
-struct LeftStep {
-    int64 root;
-    int64 scope;
-    std::string_view step; // empty: all of the scope
-};
+using LeftStep = store::waits::Step;
 void leave_waits(std::span<const LeftStep> steps);
-void leave_waits_of(int64 root);
 // Starts a subworkflow, or leaves that on the agenda (false) while another transaction holds the workflow.
 bool start_child(const Item &child);
 
 // Called when a run has ended: ends its plan, and tells those that wait for the run or for its place in the strategy.
 void tell_of_end(const Root &root, model::workflow::RunStatus status, TimestampTz now);
 
-void write_turns(store::Store &store, std::span<const Followed> all, std::span<const StoredStep> steps,
-                 TimestampTz now);
+void write_turns(store::Store &store, std::span<const Followed> all, TimestampTz now);
+
+// Takes away what a step has begun, for Need::What::end_work, without waiting.
+bool end_work(store::Store &store, const Root &root, std::span<const StoredStep> steps,
+              const model::workflow::Need &need, TimestampTz now);
+// Ends what is inside of a loop, as far as nobody else is ending it.
+void end_iterations(store::Store &store, const Root &root, int64 scope, std::string_view step, TimestampTz now);
+// Cancels the tasks of a plan. False: another transaction is changing some of them.
+bool end_tasks(store::Store &store, int64 plan, TimestampTz now);
 
 } // namespace scylla::workflow

@@ -10,50 +10,25 @@
 #include "plan/conditions.h"
 #include "schedule/run.h"
 #include "shmem/pending.h"
-#include "store/spi_arrays.h"
 #include "task/open.h"
 #include "workflow/triggers.h"
+#include "workflow/texts.h"
 #include "workflow/turns.h"
 
 namespace scylla::workflow {
 
-using store::ArrayColumn;
-using store::Parameters;
-
 namespace {
-
-constinit SPIPlanPtr add_statement = nullptr;
-constinit SPIPlanPtr tell_statement = nullptr;
-constinit SPIPlanPtr awaited_statement = nullptr;
-constinit SPIPlanPtr forget_statement = nullptr;
-constinit SPIPlanPtr leave_statement = nullptr;
-constinit SPIPlanPtr leave_run_statement = nullptr;
 
 // ---- beginning to wait ---------------------------------------------------------------------------------------------
 
 void put_match(const Item &item, const JsonbValue &number, Jsonb *signal) {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push(&state, "number", number);
-    json::push_json(&state, "signal", signal);
+    json::Builder object = json::build_object();
+    object.member("number", number);
+    object.member("signal", signal);
     Item match = item;
     match.kind = "matched";
-    match.data = JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    match.data = object.finish();
     put_on_agenda(match);
-}
-
-void add_wait(const Item &item, int64 condition, const JsonbValue &number) {
-    Parameters parameters;
-    parameters.add(condition)
-        .add(item.root)
-        .add(item.scope)
-        .add(INT4OID, Int32GetDatum(item.attempt))
-        .add(INT4OID, DirectFunctionCall1(numeric_int4, NumericGetDatum(number.val.numeric)))
-        .add(item.step);
-    store::change(&add_statement,
-                  "insert into scylla.workflow_wait (id, root, scope, attempt, number, step) "
-                  "values ($1, $2, $3, $4, $5, $6)",
-                  parameters, SPI_OK_INSERT);
 }
 
 void wait_as_owner(const char *owner, const Item &item, TimestampTz now) {
@@ -73,7 +48,13 @@ void wait_as_owner(const char *owner, const Item &item, TimestampTz now) {
             put_match(item, number, condition.signal);
             continue;
         }
-        add_wait(item, condition.id, number);
+        store::waits::add(
+            {.condition = condition.id,
+             .root = item.root,
+             .scope = item.scope,
+             .attempt = item.attempt,
+             .number = DatumGetInt32(DirectFunctionCall1(numeric_int4, NumericGetDatum(number.val.numeric))),
+             .step = item.step});
         refresh(store);
         end_by_history(store, condition.id, now);
     }
@@ -83,51 +64,15 @@ void wait_as_owner(const char *owner, const Item &item, TimestampTz now) {
 
 // ---- what comes ----------------------------------------------------------------------------------------------------
 
-// Puts the signal on the agenda of the runs whose steps wait for it. A transaction with an older snapshot must also see
-// the steps whose conditions it has ended.
 void tell_steps_of(std::span<const int64> conditions, Jsonb *signal) {
-    ArrayColumn ids(INT8OID);
-    for (const int64 id : conditions)
-        ids.add(id);
-    Parameters parameters;
-    ids.give_to(parameters);
-    parameters.add(JSONBOID, JsonbPGetDatum(signal));
-    store::change_latest(
-        &tell_statement,
-        "with ended as (delete from scylla.workflow_wait where id operator(pg_catalog.=) any ($1) "
-        "returning root, scope, step, attempt, number) "
-        "insert into scylla.workflow_agenda (root, kind, scope, step, attempt, data) "
-        "select root, 'matched', scope, step, attempt, pg_catalog.jsonb_build_object('number', number, 'signal', $2) "
-        "from ended",
-        parameters, SPI_OK_INSERT);
+    store::waits::end_matched(conditions, signal);
     shmem::note_agenda();
-}
-
-// ---- what nobody waits for any more --------------------------------------------------------------------------------
-
-bool is_awaited(int64 condition) {
-    Parameters parameters;
-    parameters.add(condition);
-    return store::select<bool>(&awaited_statement,
-                               "select exists (select from scylla.workflow_wait w join scylla.workflow_step_state s "
-                               "on s.scope operator(pg_catalog.=) w.scope and s.step operator(pg_catalog.=) w.step "
-                               "and s.attempt operator(pg_catalog.=) w.attempt where w.id operator(pg_catalog.=) $1 "
-                               "and s.status operator(pg_catalog.=) 'WAITING_FOR_SIGNALS')",
-                               parameters, SPI_OK_SELECT,
-                               [](uint64 row) { return store::Columns(row).next_bool(); })[0];
-}
-
-void forget(int64 condition) {
-    Parameters parameters;
-    parameters.add(condition);
-    store::change(&forget_statement, "delete from scylla.workflow_wait where id operator(pg_catalog.=) $1", parameters,
-                  SPI_OK_DELETE);
 }
 
 } // namespace
 
 bool wait_for_signals(const Item &item) {
-    const char *owner = owner_of_attempt(item, "WAITING_FOR_SIGNALS");
+    const char *owner = owner_of_attempt(item, model::workflow::StepStatus::waiting_for_signals);
     if (owner == nullptr)
         return true;
     const int settings_level = schedule::limit_waiting(schedule::Patience::short_);
@@ -145,46 +90,13 @@ bool wait_for_signals(const Item &item) {
 }
 
 void leave_waits(std::span<const LeftStep> steps) {
-    if (steps.empty())
-        return;
-    ArrayColumn roots(INT8OID);
-    ArrayColumn scopes(INT8OID);
-    ArrayColumn names(TEXTOID);
-    for (const LeftStep &step : steps) {
-        roots.add(step.root);
-        scopes.add(step.scope);
-        names.add(step.step); // null: all of the scope
-    }
-    Parameters parameters;
-    roots.give_to(parameters);
-    scopes.give_to(parameters);
-    names.give_to(parameters);
-    store::change(
-        &leave_statement,
-        "with left_ as materialized (select c.id from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), "
-        "pg_catalog.unnest($3)) l (root, scope, step) join scylla.workflow_wait w "
-        "on w.root operator(pg_catalog.=) any (array[l.root]) and w.scope operator(pg_catalog.=) l.scope "
-        "and (l.step is null or w.step operator(pg_catalog.=) l.step) "
-        "join scylla.signal_condition c on c.id operator(pg_catalog.=) any (array[w.id]) for update of c skip locked), "
-        "condition as (delete from scylla.signal_condition where id operator(pg_catalog.=) any (array(select id from "
-        "left_))) "
-        "delete from scylla.workflow_wait where id operator(pg_catalog.=) any (array(select id from left_))",
-        parameters, SPI_OK_DELETE);
+    if (!steps.empty())
+        store::waits::leave(steps);
 }
 
-void leave_waits_of(int64 root) {
-    Parameters parameters;
-    parameters.add(root);
-    store::change(&leave_run_statement,
-                  "with left_ as materialized (select c.id from scylla.workflow_wait w "
-                  "join scylla.signal_condition c on c.id operator(pg_catalog.=) any (array[w.id]) "
-                  "where w.root operator(pg_catalog.=) $1 for update of c skip locked), "
-                  "condition as (delete from scylla.signal_condition where id operator(pg_catalog.=) any (array(select "
-                  "id from left_))) "
-                  "delete from scylla.workflow_wait where id operator(pg_catalog.=) any (array(select id from left_))",
-                  parameters, SPI_OK_DELETE);
+void register_waits() {
+    register_step_conditions(
+        {.tell = tell_steps_of, .is_awaited = store::waits::is_awaited, .forget = store::waits::remove});
 }
-
-void register_waits() { register_step_conditions({.tell = tell_steps_of, .is_awaited = is_awaited, .forget = forget}); }
 
 } // namespace scylla::workflow

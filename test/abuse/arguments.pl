@@ -149,7 +149,7 @@ for my $function (@functions)
 	last if $status == 2 && !defined sql($node, 'select 1');
 }
 note "$calls calls: " . join ', ', map { "$_ $codes{$_}" } sort keys %codes;
-is("@callable", join(' ', map { "scylla.$_" } qw(_advance _bypassed _check_max_tasks _dot_text _first_in_line _fresh_ranges _heads _history _is_failed _may_role_view _may_view _may_watch _mermaid_text _plan_waits _pool_lines _server_workers _settled _shape_problem _stat_monitor _stat_queues _stat_waits _step_signals _step_times _steps_of)),
+is("@callable", join(' ', map { "scylla.$_" } qw(_advance _bypassed _check_max_tasks _databases _dot_text _duration _failing_duties _first_in_line _fresh_ranges _heads _history _is_failed _may_role_view _may_view _may_watch _mermaid_text _plan_waits _pool_lines _server_workers _settled _shape_problem _stat_monitor _stat_queues _stat_waits _step_signals _step_times _steps_of)),
 	'internal functions can be called by nobody, but those of views, pictures, check() and advance(), which tell nothing of tasks');
 cmp_ok($codes{'00000'} // 0, '>', 100, 'some of these calls are good ones');
 cmp_ok($codes{'42501'} // 0, '>', 100, 'many are refused for lack of a right');

@@ -74,7 +74,7 @@ run scylla signal grant nothing pg_monitor wait
 is "$status $errors" '1 scylla: signal "nothing" does not exist
 DETAIL:  Nobody has sent it or waited for it yet.' 'signal grant: no such signal'
 run scylla trigger create both '[{"signal": "x", "join": ["k"]}, {"signal": "y", "join": ["k"]}]' '{"submit": {"queue": "report", "spec": 1}}' \
-  --condition '$[0].params.k == 1'
+  --condition '$[0].params.k == 1' --grace 1h30m
 is "$status$output$errors" 0 'trigger create'
 scylla signal send x '{"k": 1}' >/dev/null
 scylla signal send y '{"k": 2}' >/dev/null
@@ -84,6 +84,7 @@ is "$(sql "select jsonb_array_length('$output')")" 2 'trigger signals'
 scylla signal send y '{"k": 1}' >/dev/null
 sql 'select scylla.maintain()' >/dev/null
 run scylla trigger list --json
+is "$(sql "select '$output'::jsonb -> 0 ->> 'grace'")" 01:30:00 'trigger create --grace'
 is "$(sql "select '$output'::jsonb -> 0 ->> 'fired'")" 1 'trigger list'
 run scylla trigger pause both
 is "$status $(sql 'select paused from scylla.trigger')" '0 t' 'trigger pause'

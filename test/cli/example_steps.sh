@@ -52,7 +52,7 @@ all_ended() {
   sql 'call scylla.advance()'
   holds 'select count(*) = 0 from scylla.workflow_run where ended is null'
 }
-steps() { sql "select string_agg(concat_ws(' ', step, status, error ->> 'code', error ->> 'description', params ->> 'status_code', params ->> 'body'), E'\n' order by step) from scylla.workflow_step where workflow = '$1'"; } # WORKFLOW
+steps() { sql "select string_agg(concat_ws(' ', step, status, error ->> 'code', error ->> 'message', params ->> 'status_code', params ->> 'body'), E'\n' order by step) from scylla.workflow_step where workflow = '$1'"; } # WORKFLOW
 
 # ---- requests --------------------------------------------------------------------------------------------------------------
 

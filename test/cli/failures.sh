@@ -20,6 +20,7 @@ sql "select scylla.create_trigger(name, '[{\"signal\": \"s\"}]', '{\"submit\": {
 sql "select scylla.create_pool('pool', '{\"a\": 1}')"
 sql "select scylla.define_job('j', 'q')"
 echo '[{"job": "new", "queue": "q"}]' >"$scratch/job.json"
+echo '[{"name": "s", "cron": "@daily", "queue": "q", "spec": 1}]' >"$scratch/schedules.json"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"w\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"NoOp\"}}]}}')"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"busy\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('busy'), scylla.start_workflow('busy')"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"broken\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('broken'), scylla.kill_run('broken', 1), scylla._advance()"
@@ -101,6 +102,7 @@ pool set        | pool --policy strict                  | silent | library
 pool list       |                                       | prints | views
 pool get        | pool                                  | prints | views
 pool queue      |                                       | prints | views
+pool history    |                                       | prints | views
 pool reservations|                                      | prints | views
 pool drain      | pool                                  | silent | library
 pool resume     | pool                                  | silent | library
@@ -163,6 +165,7 @@ run unblock     | broken 1                              | silent | library
 run tree        | busy 1                                | prints | library
 run failed      | broken 1                              | prints | library
 run rollup      | busy 1                                | prints | views
+run actions     | busy 1                                | prints | views
 run timeline    | busy 1                                | prints | views
 run dot         | busy 1                                | prints | library
 run mermaid     | busy 1                                | prints | library
@@ -201,6 +204,7 @@ schedule remove | sp                                    | silent | library
 schedule next   | @daily                                | prints | views
 schedule arm    |                                       | prints | library
 schedule run    |                                       | prints | library
+schedule sync   | SCHEDULES                             | prints | library
 init            |                                       | prints | doctor
 doctor          | --no-check                            | prints | doctor
 console         | --listen 127.0.0.1:0                  | prints | views
@@ -208,6 +212,7 @@ completion      | bash                                  | prints | none
 man             |                                       | prints | none
 '
 table=${table/ FILE / $scratch/job.json }
+table=${table/ SCHEDULES / $scratch/schedules.json }
 table=${table// WORKFLOW / $scratch/workflow.json }
 table=${table// TEMPLATE / $scratch/template.json }
 table=${table// OUT / $out }

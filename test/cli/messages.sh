@@ -61,19 +61,19 @@ done
 
 # ---- commands -----------------------------------------------------------------------------------------------------------
 
-nearest() { # ARGUMENTS MESSAGE
+nearest() { # ARGUMENTS MESSAGE [COMMAND-WHOSE-HELP-HELPS]
   # shellcheck disable=SC2086 # words
   run scylla $1
   is "$status $errors" "2 scylla: $2
-Try \"scylla --help\"." "scylla $1"
+Try \"${3-scylla} --help\"." "scylla $1"
 }
 nearest 'sumbit q 1' 'unknown command "sumbit": did you mean "submit"?'
-nearest 'queue crate q' 'unknown command "queue crate": did you mean "queue create"?'
+nearest 'queue crate q' 'unknown command "queue crate": did you mean "queue create"?' 'scylla queue'
 nearest '-d messages lst' 'unknown command "lst": did you mean "list"?'
 nearest '--dbname=messages --json wrok' 'unknown command "wrok": did you mean "work"?'
 nearest 'frobnicate' 'unknown command "frobnicate"'
-nearest 'plan wiat p' 'unknown command "plan wiat": did you mean "plan wait"?'
+nearest 'plan wiat p' 'unknown command "plan wiat": did you mean "plan wait"?' 'scylla plan'
 nearest 'sched list' 'unknown command "sched": did you mean "schedule"?'
 run scylla list --frobnicate
-like "$errors" 'frobnicate' 'options are no commands'
+like "$errors" 'frobnicate.*Try "scylla list --help"\.$' 'an unknown option leads to the help of its command'
 done_testing

@@ -24,6 +24,10 @@ run scylla submit q --lines --needs '{"cluster": {"cores": 2}}' --expected-runti
 is "$status $output" '0 2' 'submit --lines --needs'
 run scylla pool reservations cluster
 is "$status $(sed -n 2p <<<"$output" | grep -c '^cluster *first *q *{"cores": 3}')" '0 1' 'pool reservations'
+scylla pool drain cluster
+scylla pool resume cluster
+run scylla pool history cluster
+is "$status $(tail -n +2 <<<"$output" | grep -c '"drained": true')" '0 2' 'pool history: as what it was after one change, and before the next'
 run scylla pool queue
 is "$status $(grep -c 'cores short by 1 in pool cluster' <<<"$output")" '0 2' 'pool queue'
 run scylla pool queue --limit 1

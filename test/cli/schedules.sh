@@ -31,6 +31,27 @@ run scylla schedule plan monthly '@monthly' '[{"rn": "a", "queue": "q", "spec": 
 is "$status $output" "0 $(sql "select next_run from scylla.schedules where name = 'monthly'")" 'schedule plan'
 run scylla schedule remove monthly
 
+# All schedules of a role as a file.
+cat >"$scratch/schedules.yaml" <<'END'
+- {name: nightly, cron: '@hourly', queue: reports, spec: {}}
+- {name: pair, cron: '30 2 * * *', timezone: Europe/Berlin, grace: 90 min, tasks: [{rn: a, queue: q, spec: 1}, {queue: q, spec: 2, depends_on: [a]}]}
+- {name: unbounded, cron: '@daily', queue: q, spec: text, grace: null, max_catch_up: 3, catch_up: all}
+END
+scylla schedule set stale @daily q 1 >/dev/null
+run scylla schedule sync "$scratch/schedules.yaml"
+is "$status $(cut -d' ' -f1,2 <<<"$output" | tr '\n' ',')" '0 set nightly,set pair,set unbounded,removed stale,' 'schedule sync sets what is in a file, and removes what is not'
+is "$(sql "select string_agg(concat_ws(' ', name, cron, timezone, grace, max_catch_up, spec), ', ' order by name) from scylla.schedules")" \
+  'nightly @hourly UTC 01:00:00 100 {}, pair 30 2 * * * Europe/Berlin 01:30:00 100, unbounded @daily UTC 3 "text"' '... with all their settings'
+before=$(sql "select string_agg(next_run::text || created::text, ' ' order by name) from scylla.schedules")
+run scylla schedule sync - <<<'[{"name": "new", "cron": "@daily", "queue": "q", "spec": 1}, {"name": "wrong", "cron": "61 * * * *", "queue": "q", "spec": 1}]'
+is "$status $(sql "select string_agg(next_run::text || created::text, ' ' order by name) from scylla.schedules")" "1 $before" '... or nothing, if one of them is wrong'
+run scylla schedule sync - <<<'[{"name": "new", "cron": "@daily", "queue": "q", "spec": 1, "time_zone": "UTC"}]'
+like "$errors" 'schedule 1 of "-" has the member "time_zone", which scylla.schedule\(\) does not know' '... for example one with a name that does not exist'
+run scylla schedule sync - <<<'[{"name": "new", "cron": "@daily", "queue": "q", "spec": 1}, {"name": "new", "cron": "@daily", "queue": "q", "spec": 1}]'
+like "$errors" 'schedule "new" is there twice' '... or one that is there twice'
+run scylla schedule sync - <<<'[{"name": "nightly", "cron": "@hourly", "queue": "reports", "spec": {}}]'
+is "$status $(sql 'select string_agg(name, $$ $$) from scylla.schedules')" '0 nightly' '... and the others go'
+
 run scylla schedule list
 like "$output" 'nightly *@hourly *UTC *reports *t ' 'schedule list'
 run scylla schedule list --json
@@ -57,6 +78,12 @@ visited() { holds 'select exists (select from scylla.stat_monitor where last_rou
 wait_until visited # it comes to the new database when it is its turn
 run scylla doctor
 is "$status" 0 'and doctor is content'
+sql "select scylla.submit('ahead', '1', rn => 'ahead', not_before => now() + interval '1 h');
+     update scylla.task_waiting set updated = now() + interval '1 h'"
+run scylla doctor --no-check
+is "$status" 1 'doctor: a task was delayed while the clock was ahead'
+like "$output" 'problem  1 tasks were changed at a time that is still to come, up to 20' 'is said'
+sql "select scylla.cancel('ahead')"
 sql "update scylla.schedule set created = now() - interval '10 min'; update scylla.schedule_tick set ticked = now() - interval '5 min'"
 run scylla doctor
 is "$status" 1 'doctor: nothing ticks, though nothing is overdue'

@@ -133,9 +133,9 @@ sql "create function noop() returns trigger language plpgsql as 'begin return nu
      alter table scylla.task_lease enable row level security;
      create table child (task bigint constraint of_task references scylla.task_spec)"
 run scylla doctor
-is "$status $(grep -c '^problem' <<<"$output")" '1 4' 'doctor on what the functions bypass'
+is "$status $(grep -c '^problem' <<<"$output")" '1 4' 'doctor on what the tables cannot have'
 for what in 'table task_ready has trigger "mine"' 'table task_lease has row security' 'table task_spec has constraint "of_task"'; do
-  like "$output" "problem  $what, which the functions bypass" "$what"
+  like "$output" "problem  $what, which it cannot have" "$what"
 done
 sql 'drop trigger mine on scylla.task_ready; alter table scylla.task_lease disable row level security; drop table child'
 run scylla doctor

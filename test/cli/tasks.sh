@@ -19,6 +19,29 @@ is "$(sql "select spec from scylla.task where rn = '$output'")" '{"to": "bob"}' 
 run scylla submit mail - --rn mail-2 <<<'[1, 2]'
 is "$output $(sql "select spec from scylla.task where rn = 'mail-2'")" 'mail-2 [1, 2]' '"-" is standard input, too'
 
+# Durations: the same grammar for what the server is told and for what the program measures.
+while IFS='|' read -r duration seconds; do
+  run scylla submit delays '{}' --rn "after $duration" --delay "$duration"
+  is "$(sql "select round(extract(epoch from not_before - updated))::int from scylla.task where rn = 'after $duration'")" "$seconds" "--delay '$duration'"
+done <<'END'
+1h30m|5400
+PT30M|1800
+1 day, 2 hours and 3 min|93780
+1.5 min|90
+90|90
+END
+rule='It must be a number of seconds, or numbers with units, the largest first, as "90", "1.5 hours", "1 day 2 hours" or "PT30M".'
+for duration in '-5 minutes' '1,500 seconds' soon '1 min 1 h' 1e3s '2 days ago'; do
+  for command in 'submit mail 1 --delay' 'reschedule late --delay' 'callback create x --expires' 'events --since' 'watch --interval' 'work mail --exec true --timeout' 'doctor --long-transaction'; do
+    # shellcheck disable=SC2086 # words
+    run scylla ${command% *} "${command##* }=$duration"
+    is "$status $(sed 's/^ *//' <<<"$errors" | tr '\n' ' ')" "2 scylla: invalid value for ${command##* }: \"$duration\" HINT:  $rule " "$command '$duration'"
+  done
+done
+for duration in 0.5ms '21 days'; do
+  run scylla watch --interval "$duration"
+  like "$errors" 'It must be between 1ms and 20d' "watch --interval $duration"
+done
 run scylla submit mail '{}' --rn late --delay '2 hours'
 is "$(sql "select status, not_before > now() + interval '119 min' and not_before < now() + interval '121 min'
              from scylla.task where rn = 'late'")" 'waiting|t' '--delay'
@@ -83,7 +106,7 @@ is "$status $errors" '1 scylla: task "nobody" does not exist' 'no such task'
 
 # ---- list -------------------------------------------------------------------------------------------------------------
 
-run scylla list --queue mail --status waiting
+run scylla list mail --status waiting
 is "$(head -n 1 <<<"$output" | tr -s ' ')" 'rn queue status priority progress attempt failures owner updated' 'list is a table'
 is "$(tail -n +2 <<<"$output" | cut -d' ' -f1 | sort | tr '\n' ' ')" 'late later ' 'of the tasks asked for'
 run scylla list --status ready --limit 1 --json
@@ -112,9 +135,9 @@ is "$status" 0 'cancel a task'
 # ---- again ------------------------------------------------------------------------------------------------------------
 
 for n in 1 2 3; do
-  sql "select from scylla.submit('dead', '$n', rn => 'dead-$n'), scylla.lease_task('dead-$n', 'w'), scylla.abort('dead-$n', 'w', '{\"code\": \"net\", \"description\": \"no route\"}')"
+  sql "select from scylla.submit('dead', '$n', rn => 'dead-$n'), scylla.lease_task('dead-$n', 'w'), scylla.abort('dead-$n', 'w', '{\"code\": \"net\", \"message\": \"no route\"}')"
 done
-run scylla dead --queue dead
+run scylla dead dead
 is "$status $(tail -n +2 <<<"$output" | tr -s ' ' | cut -d' ' -f1-5)" $'0 dead-3 dead net no route\ndead-2 dead net no route\ndead-1 dead net no route' \
   'dead shows what was aborted, and why'
 run scylla dead --queue dead --code disk --json

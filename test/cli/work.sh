@@ -8,7 +8,7 @@ sql 'create extension scylla'
 export scratch
 
 work() { run timeout 60 scylla work --until-empty "$@"; }
-ended() { sql "select status, result, errors -> -1 ->> 'code', errors -> -1 ->> 'description' from scylla.get_task('$1')"; }
+ended() { sql "select status, result, errors -> -1 ->> 'code', errors -> -1 ->> 'message' from scylla.get_task('$1')"; }
 status_is() { [[ $(scylla get "$1" --field status) == "$2" ]]; } # RN STATUS
 exists() { [[ -e $scratch/$1 ]]; }
 
@@ -34,6 +34,33 @@ result 'head -c 2000000 /dev/zero | tr "\\0" x' 'aborted||result-too-large|' 'a 
 scylla submit q 1 --rn limit >/dev/null
 work q --max-output 3 --exec 'printf 1234'
 is "$(ended limit)" 'aborted||result-too-large|' '--max-output'
+
+# What the server refuses is not sent again: the worker goes on.
+for n in 1 2 3; do
+  scylla submit q '"large"' --rn "large-$n" --max-attempts 1 >/dev/null
+  scylla submit q '"small"' --rn "small-$n" >/dev/null
+done
+PGOPTIONS='-c scylla.max_value_size=1kB' work q -j 2 --exec 'if grep -q large; then seq 2000; fi'
+is "$(sql "select string_agg(concat_ws('|', rn, status, errors -> -1 ->> 'code'), ' ' order by rn) from scylla.task where rn ~ '^(large|small)-'")" \
+  'large-1|aborted|invalid-outcome large-2|aborted|invalid-outcome large-3|aborted|invalid-outcome small-1|completed small-2|completed small-3|completed' \
+  'a result that the server refuses fails its task, and no other'
+scylla submit q '"large"' --rn large-at-stop --max-attempts 1 >/dev/null
+PGOPTIONS='-c scylla.max_value_size=1kB' scylla work q --exec 'trap "" TERM; touch $scratch/large; until [ -e $scratch/now ]; do sleep 0.05; done; seq 2000' \
+  2>/dev/null &
+wait_until exists large
+kill -TERM $!
+touch "$scratch/now"
+wait $!
+is "$(ended large-at-stop | cut -d '|' -f 1,3)" 'aborted|invalid-outcome' 'also when the worker stops'
+
+# An unset variable. The shell would do nothing, and complete every task.
+scylla submit q 1 --rn untouched >/dev/null
+for command in '' '   ' $'\t\n'; do
+  run scylla work q --until-empty --exec "$command"
+  is "$status $(scylla get untouched --field status)" '2 ready' "a blank command is refused: $(printf %q "$command")"
+  like "$errors" 'the command is empty' 'and the error says so'
+done
+scylla cancel untouched >/dev/null
 
 # ---- errors -----------------------------------------------------------------------------------------------------------
 

@@ -130,7 +130,7 @@ is "$status $errors" '1 scylla: invalid definition of a workflow: workflow.param
 # ---- transitions -----------------------------------------------------------------------------------------------------------
 
 follows() { # TRANSITION SUCCESSORS
-  means "$(jobs "- job: {id: a, type: NoOp, transition: $1}
+  means "$(jobs "- job: {id: a, type: NoOp, x: 5, then: 1, transition: $1}
 - job: {id: b, type: NoOp}
 - job: {id: c, type: NoOp}")" '$.steps[0].step.transition.successors' "$2" "a transition: $1"
 }
@@ -139,7 +139,7 @@ follows '[b, c]' '{"b": "true", "c": "true"}'
 follows '[IF x > 1 THEN b, OTHERWISE c]' '{"b": "x > 1", "c": "!((x > 1))"}'
 follows '["if then == 1  then  b", Otherwise c]' '{"b": "then == 1", "c": "!((then == 1))"}'
 follows '[otherwise b]' '{"b": "true"}'
-means "$(jobs '- job: {id: a, type: NoOp, transition: [IF x THEN b, IF y THEN c, OTHERWISE d]}
+means "$(jobs '- job: {id: a, type: NoOp, x: true, y: true, transition: [IF x THEN b, IF y THEN c, OTHERWISE d]}
 - job: {id: b, type: NoOp}
 - job: {id: c, type: NoOp}
 - job: {id: d, type: NoOp}')" '$.steps[0].step.transition.successors' '{"b": "x", "c": "y", "d": "!((x) || (y))"}' 'otherwise: none of several'
@@ -179,6 +179,15 @@ means "$(jobs '- subworkflow: {id: s, workflow_id: other, sync: false, day: 1}')
 means "$(jobs '- foreach: {id: f, job_concurrency: 2, strict_ordering: true, ranges: {i: {to: 3}, j: {from: 9, to: 0, increment: -3}}, jobs: [job: {id: a, type: NoOp}]}')" \
   '$.steps[0].foreach' '{"id": "f", "concurrency": 2, "strict_ordering": true, "steps": [{"step": {"id": "a", "type": "NoOp"}}], "params": {"loop_params": {"type": "MAP", "value":
     {"i": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, 3, 1)"}, "j": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(9, 0, -3)"}}}}}' 'foreach with ranges'
+means "$(jobs '- foreach: {id: f, params: {region: [eu, us], day: [1, 2]}, jobs: [foreach: {id: g, ranges: {i: {to: 3}, kk: {to: 2}, j: {to: 1}}, jobs: [job: {id: a, type: NoOp}]}]}')" \
+  '$.steps[0].foreach.loop_order' '["region", "day"]' 'the order of loop parameters in the file counts'
+means "$(jobs '- foreach: {id: f, params: {region: [eu, us], day: [1, 2]}, jobs: [foreach: {id: g, ranges: {i: {to: 3}, kk: {to: 2}, j: {to: 1}}, jobs: [job: {id: a, type: NoOp}]}]}')" \
+  '$.steps[0].foreach.steps[0].foreach.loop_order' '["i", "kk", "j"]' '... in a loop within a loop, too'
+means "$(jobs '- foreach: {id: f, loop_order: [day, region], params: {region: [eu, us], day: [1, 2]}, jobs: [job: {id: a, type: NoOp}]}')" \
+  '$.steps[0].foreach.loop_order' '["day", "region"]' '... unless the file has a loop_order'
+means '{"workflow": {"id": "w", "steps": [{"while": {"id": "w", "condition": "false", "params": {"loop_params": {"type": "MAP", "value": {}}}, "steps": [{"foreach": {"id": "f",
+    "params": {"loop_params": {"type": "MAP", "value": {"b": {"type": "LONG_ARRAY", "value": [1]}, "a": {"type": "LONG_ARRAY", "value": [2]}}}}, "steps": [{"step": {"id": "a", "type": "NoOp"}}]}}]}}]}}' \
+  '$.steps[0].while.steps[0].foreach.loop_order' '["b", "a"]' '... and in the long form'
 means "$(jobs '- job: {id: a, type: NoOp, retry_policy: {error_retry_limit: 3}, failure_mode: ignore_failure, tags: [x]}')" '$.steps[0].step' \
   '{"id": "a", "type": "NoOp", "retry_policy": {"error_retry_limit": 3}, "failure_mode": "ignore_failure", "tags": ["x"]}' 'what is no parameter'
 means "$(jobs '- job: {id: a, type: SQL, sql: select 1, n: 1}')" '$.steps[0].step' \

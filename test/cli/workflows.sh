@@ -131,8 +131,27 @@ run scylla workflow start-many - <<<'[{"workflow": "flow"}, {"workflow": "flow",
 is "$status $errors" '1 scylla: version 9 of workflow "flow" does not exist' 'workflow start-many: an error of one'
 run scylla workflow start-many - <<<'[{"workflow": "flow", "request_id": "once", "version": "active"}]'
 like "$status $output" '^0 .*flow' 'workflow start-many'
+run scylla workflow start flow --step-params '{"lod": {}}'
+like "$status $errors" '^1 scylla: invalid value for argument "step_params": "lod"' 'workflow start refuses parameters of a step that the workflow does not have'
 run scylla workflow start flow --version 7
 is "$status $errors" '1 scylla: version 7 of workflow "flow" does not exist' 'workflow start: no such version'
+run scylla workflow start flow x
+is "$status $(head -n 1 <<<"$errors")" '2 scylla: "x" is no parameter' 'workflow start says that a parameter lacks its value'
+run scylla workflow start flow x=1 y=2 x=3
+is "$status $errors" '2 scylla: the parameter "x" is given twice' 'workflow start refuses a parameter that is given twice'
+run scylla workflow start flow --version 7 x=1
+is "$status $errors" '1 scylla: version 7 of workflow "flow" does not exist' 'workflow start with parameters names a version that does not exist'
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"typed\", \"params\": {\"day\": {\"type\": \"STRING\", \"value\": \"\"},
+  \"n\": {\"type\": \"LONG\", \"value\": 0}, \"list\": {\"type\": \"STRING_ARRAY\", \"value\": []}}, \"steps\": [{\"step\": {\"id\": \"a\", \"type\": \"NoOp\"}}]}}')" >/dev/null
+run scylla workflow start typed day=20260301 n=7 list='["a", "b"]' --params '{"n": 8}'
+like "$status $output" '^0 .*CREATED' 'workflow start takes parameters as name=value'
+is "$(sql "select request from scylla.workflow_run where workflow = 'typed'")" '{"n": 7, "day": "20260301", "list": ["a", "b"]}' \
+  'workflow start gives each parameter the type that it has in the workflow, and name=value goes before --params'
+run scylla run list typed
+like "$status $output" '^0 .*typed .*\{"n": 7, "day": "20260301"' 'run list shows the parameters that were given'
+run scylla workflow start typed --step-params '{"a": {"size": {"value": 5, "type": "LONG"}}}'
+is "$status $(sql "select step_params from scylla.workflow_run where workflow = 'typed' and step_params is not null")" \
+  '0 {"a": {"size": {"type": "LONG", "value": 5}}}' 'workflow start gives parameters to a step'
 sql 'call scylla.advance()' >/dev/null
 until [[ $(sql "select count(*) from scylla.workflow_step where workflow = 'flow'") == 1 ]]; do sleep 0.1; done
 run scylla run list
@@ -188,6 +207,10 @@ run scylla step bypass flow 1 load
 is "$status $errors" '1 scylla: step "load" of instance 1 of workflow "flow" is RUNNING and cannot be bypassed' 'step bypass: it does not wait for signals'
 run scylla step kill flow 1 load
 is "$status $errors $output" "0  $(sql "select id from scylla.workflow_action where action = 'kill' and step = 'load'")" 'step kill: prints the id of the action'
+run scylla run actions flow 1
+like "$status $output" "^0 .* load .* kill +$(sql 'select current_user') " 'run actions shows who has done what to which step'
+run scylla run actions flow 2
+is "$status $errors" '1 scylla: workflow "flow" has no instance 2' 'run actions names an instance that does not exist'
 sql 'call scylla.advance()' >/dev/null
 run scylla workflow start flow
 until [[ $(sql "select count(*) from scylla.workflow_step where workflow = 'flow' and instance = 2") == 1 ]]; do sql 'call scylla.advance()' >/dev/null; sleep 0.1; done
@@ -240,12 +263,17 @@ run scylla run restart flow 1 --from-beginning --from load
 like "$status $errors" '^2 .*excludes' 'run restart: one or the other'
 run scylla run restart flow 1 --from other
 like "$status $errors" '^1 scylla: invalid value for argument "step": "other"' 'run restart: no such step'
+failed_runs() { sql "select coalesce(jsonb_agg((j -> 'instance')::text || '/' || (j -> 'run')::text), '[]') from jsonb_array_elements('$(scylla --json run list flow --failed)') j"; }
+is "$(failed_runs)" '["1/1"]' 'run list --failed shows the instance that has failed'
 run scylla run restart flow 1 --params '{"x": 2}' --skip load --alone
 like "$status $(tr -s ' \n' ' ' <<<"$output")" '^0 code 1 workflow flow instance 1 run 2 status CREATED' 'run restart'
 sql 'call scylla.advance()' >/dev/null
 until [[ $(sql "select status from scylla.workflow_run where workflow = 'flow' and instance = 1 and run = 2") == SUCCEEDED ]]; do sleep 0.1; done
 run scylla run show flow 1
 like "$status $output" '^0 .*load.*SKIPPED' 'run show: after a restart'
+is "$(failed_runs)" '[]' 'run list --failed does not show an instance that was repaired'
+run scylla run list flow --failed --status failed
+like "$status $errors" '^2 .*excludes' 'run list takes --failed or --status'
 run scylla backfill start flow '{"n": {"from": 1, "to": 3}}' --preview --newest-first
 is "$status $(grep -c start <<<"$output") $(sed -n 's/.*{"n": \([0-9]\)}.*/\1/p' <<<"$output" | head -1)" '0 3 3' 'backfill start: preview'
 run scylla backfill start flow '{"n": {"from": 1, "to": 3}}' --concurrency 2
@@ -270,6 +298,7 @@ sql 'call scylla.advance()' >/dev/null
 until [[ $(sql "select status from scylla.workflow_backfill where backfill = $backfill") == CANCELLED ]]; do sleep 0.1; done
 run scylla workflow drop flow
 is "$status$output$errors" '0' 'workflow drop: one whose runs have ended'
+run scylla workflow drop typed
 run scylla workflow drop w
 is "$status$output$errors $(sql "select string_agg(id, ',') from scylla.workflow")" '0 y' 'workflow drop'
 

@@ -14,10 +14,10 @@ select from scylla.lease_task('mail-completed', 'worker-2');
 select from scylla.complete('mail-completed', 'worker-2', '{"id": 17}', '{"seconds": 0.2}');
 select from scylla.submit('mail', '{"to": "eve@example.org"}', rn => 'mail-aborted');
 select from scylla.lease_task('mail-aborted', 'worker-2');
-select from scylla.abort('mail-aborted', 'worker-2', '{"code": "no-such-address", "description": "<svg onload=alert(1)>"}');
+select from scylla.abort('mail-aborted', 'worker-2', '{"code": "no-such-address", "message": "<svg onload=alert(1)>"}');
 select from scylla.submit('mail', '{"to": "joe@example.org"}', rn => 'mail-failed');
 select from scylla.lease_task('mail-failed', 'worker-2');
-select from scylla.fail('mail-failed', 'worker-2', '{"code": "smtp-timeout", "description": "no answer in 30 s"}', '1 h');
+select from scylla.fail('mail-failed', 'worker-2', '{"code": "smtp-timeout", "message": "no answer in 30 s"}', '1 h');
 select from scylla.submit('mail', '{"to": "zoe@example.org"}', rn => 'mail-later', not_before => now() + interval '1 day');
 select from scylla.submit('mail', '{"to": "max@example.org"}', rn => 'mail-to-cancel');
 select from scylla.submit('mail', '{"to": "pat@example.org"}', rn => 'mail-cancelled');
@@ -81,7 +81,7 @@ select from scylla.lease('wf_extract', 'w') t, scylla.complete(t.rn, 'w', '{"par
 call reach($$(select count(*) = 4 from scylla.task where queue = 'wf_load' and status = 'ready')$$);
 select from scylla.lease('wf_load', 'w', 3, '1 h');
 select from scylla.task t, scylla.complete(t.rn, 'w') where t.queue = 'wf_load' and t.spec -> 'iteration' is not null and t.rn = (select min(rn) from scylla.task where queue = 'wf_load' and status = 'running');
-select from scylla.task t, scylla.abort(t.rn, 'w', '{"code": "bad-data", "description": "<svg onload=alert(1)>"}') where t.rn = (select min(rn) from scylla.task where queue = 'wf_load' and status = 'running');
+select from scylla.task t, scylla.abort(t.rn, 'w', '{"code": "bad-data", "message": "<svg onload=alert(1)>"}') where t.rn = (select min(rn) from scylla.task where queue = 'wf_load' and status = 'running');
 call reach($$exists (select from scylla.workflow_step where step = 'load' and status = 'FATALLY_FAILED')$$);
 call reach($$exists (select from scylla.workflow_step where step = 'load' and status = 'SUCCEEDED')$$);
 

@@ -95,7 +95,7 @@ test("an unknown task, and an unknown page", async () => {
 
 test("attempts and their errors are together", async () => {
   sql("console_pages", `select from scylla.submit('trials', '1', rn => 'tried', max_attempts => 9);
-    select from scylla.lease_task('tried', 'w1'); select from scylla.fail('tried', 'w1', '{"code": "busy", "description": "<b>try</b> again"}', '0');
+    select from scylla.lease_task('tried', 'w1'); select from scylla.fail('tried', 'w1', '{"code": "busy", "message": "<b>try</b> again"}', '0');
     select from scylla.lease_task('tried', 'w2'); select from scylla.yield('tried', 'w2');
     select from scylla.lease_task('tried', 'w3'); select from scylla.fail('tried', 'w3', '{"code": "full"}', '0');
     select from scylla.lease_task('tried', 'w4'); select from scylla.abort('tried', 'w4', '{"code": "no"}')`);
@@ -311,7 +311,7 @@ test("a subworkflow leads to its run, and back; a failed step in it is named fir
       {"subworkflow": {"id": "sub", "params": {"subworkflow_id": {"type": "STRING", "value": "child"}}}}]}}');
     select from scylla.start_workflow('parent');
     call reach($$exists (select from scylla.task where queue = 'wf_child' and status = 'ready')$$);
-    select from scylla.lease('wf_child', 'w') t, scylla.abort(t.rn, 'w', '{"code": "deep", "description": "it went wrong"}');
+    select from scylla.lease('wf_child', 'w') t, scylla.abort(t.rn, 'w', '{"code": "deep", "message": "it went wrong"}');
     call reach($$exists (select from scylla.workflow_run where workflow = 'parent' and status = 'FAILED')$$);`);
   await visit(page, console_.address + "run?workflow=parent&instance=1&run=1");
   await page.waitForSelector("main ul.plain li >> text=/it went wrong in child.1/");

@@ -17,7 +17,7 @@ test("pictures", { skip: !folder && "SCYLLA_SCREENSHOTS is not set" }, async () 
     select from scylla.pause_queue('reports'), scylla.submit('reports', '{"month": "2026-10"}', rn => 'report-2026-10');
     select from scylla.submit('mail', '{"to": "joe@example.org", "subject": "Your invoice"}', rn => 'invoice-4711', priority => 50, key => 'joe');
     select from scylla.lease_task('invoice-4711', 'mailer-2');
-    select from scylla.fail('invoice-4711', 'mailer-2', '{"code": "smtp-timeout", "description": "no answer from mx.example.org in 30 s"}', '10 min');
+    select from scylla.fail('invoice-4711', 'mailer-2', '{"code": "smtp-timeout", "message": "no answer from mx.example.org in 30 s"}', '10 min');
     select scylla.create_plan('release-2.0');
     select count(*) from scylla.submit_many('[{"plan": "release-2.0", "queue": "build", "rn": "fetch", "spec": {}},
       {"plan": "release-2.0", "queue": "build", "rn": "compile", "spec": {}, "depends_on": ["fetch"]},
@@ -34,7 +34,7 @@ test("pictures", { skip: !folder && "SCYLLA_SCREENSHOTS is not set" }, async () 
     select from scylla.lease_task('unit-tests', 'builder-1', '1 h');
     select from scylla.heartbeat('unit-tests', 'builder-1', 0.7);
     select from scylla.lease_task('document', 'builder-2');
-    select from scylla.abort('document', 'builder-2', '{"code": "exit-1", "description": "guide.md:12: unknown reference"}');`);
+    select from scylla.abort('document', 'builder-2', '{"code": "exit-1", "message": "guide.md:12: unknown reference"}');`);
   sql("console_pictures", `
     select scylla.create_workflow('{"properties": {"owner": "ada"}, "workflow": {"id": "nightly", "steps": [
       {"step": {"id": "extract", "type": "NoOp", "transition": {"successors": {"load": "true", "check": "true"}}}},
@@ -49,7 +49,7 @@ test("pictures", { skip: !folder && "SCYLLA_SCREENSHOTS is not set" }, async () 
     select from scylla.lease('copy', 'copier-1', 9, '1 h');
     select from scylla.lease('check', 'checker', 1, '1 h');
     select scylla.complete_many((array_agg(rn order by rn))[1:6], 'copier-1') from scylla.task where queue = 'copy' and status = 'running';
-    select from scylla.abort((select min(rn) from scylla.task where queue = 'copy' and status = 'running'), 'copier-1', '{"code": "disk-full", "description": "no space left in /data"}');`);
+    select from scylla.abort((select min(rn) from scylla.task where queue = 'copy' and status = 'running'), 'copier-1', '{"code": "disk-full", "message": "no space left in /data"}');`);
   const one = await Console.start("console_pictures");
   const browser = await openBrowser();
   const workers = [["mail", "mailer-1", "0.02"], ["thumbnails", "scaler-1", "0.01"]].map(([queue, name, time]) =>

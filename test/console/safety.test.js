@@ -4,6 +4,7 @@ const assert = require("node:assert/strict");
 const { spawn, spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 const http = require("node:http");
+const net = require("node:net");
 const path = require("node:path");
 const { after, before, test } = require("node:test");
 const zlib = require("node:zlib");
@@ -55,6 +56,85 @@ test("a change without its token is refused", async () => {
   await one.logs(/cancel refused/);
   assert.equal((await send({ "X-Scylla-Token": token, Origin: new URL(one.address).origin, "Sec-Fetch-Site": "same-origin" })).status, 200);
   assert.equal(status(), "cancelled");
+});
+
+// What a client that is slow on purpose sends. It takes no thread, and all others are answered meanwhile.
+const beginnings = [
+  "", "G", "GET / HTTP/1.1\r\n", "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n", "GET / HTTP/1.1\nHost: x\n\n", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + "y".repeat(4000),
+  "POST /api/do/cancel HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{",
+];
+// Sockets that say the beginning of a request and nothing more; `ended` counts those that the console has given up.
+async function slowClients(address, count) {
+  const slow = { sockets: [], ended: 0, said: "" };
+  for (let i = 0; i < count; i++) {
+    const socket = net.connect(new URL(address).port, "127.0.0.1");
+    slow.sockets.push(socket);
+    socket.on("data", (text) => (slow.said += text));
+    socket.on("error", () => {});
+    socket.on("close", () => slow.ended++);
+    await new Promise((resolve) => socket.once("connect", resolve).once("error", resolve));
+    socket.write(beginnings[i % beginnings.length]);
+  }
+  return slow;
+}
+
+test("slow clients keep nobody waiting", async () => {
+  for (const password of [null, "secret"]) {
+    const two = await Console.start("console_safety", [], password ? { SCYLLA_CONSOLE_PASSWORD: password } : {});
+    const headers = password ? { Authorization: "Basic " + btoa("x:" + password) } : {};
+    const slow = await slowClients(two.address, 600);
+    try {
+      const answers = await Promise.all(["", "api/session", "api/queues", "health", "metrics", "health"].map((where) => ask(two.address, { where, headers })));
+      // An answer that came after them would find all 600 ended.
+      assert.ok(slow.ended < 300, `${slow.ended} of the slow clients were served first`);
+      assert.deepEqual(answers.map(({ status }) => status), [200, 200, 200, 200, 200, 200]);
+      if (password) continue;
+      // They are given up in the end, and say why.
+      while (slow.ended < 600) await new Promise((resolve) => setTimeout(resolve, 50));
+      assert.equal(slow.said.match(/HTTP\/1.1 408 /g).length, 600);
+    } finally {
+      for (const socket of slow.sockets) socket.destroy();
+      assert.equal(await two.stop(), 0);
+    }
+  }
+});
+
+test("of too many slow clients the oldest are given up", async () => {
+  const slow = await slowClients(one.address, 1100);
+  try {
+    assert.equal((await ask(one.address)).status, 200);
+    while (slow.ended < 100) await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal((await ask(one.address, { where: "health" })).status, 200);
+  } finally {
+    for (const socket of slow.sockets) socket.destroy();
+  }
+});
+
+test("wrong passwords keep nobody waiting", async () => {
+  const two = await Console.start("console_safety", [], { SCYLLA_CONSOLE_PASSWORD: "secret" });
+  try {
+    const wrong = Array.from({ length: 300 }, () => ask(two.address, { headers: { Authorization: "Basic " + btoa("x:wrong") } }));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(two.address, { headers: { Authorization: "Basic " + btoa("x:secret") } })));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    const refused = (await Promise.all(wrong)).map(({ status }) => status);
+    assert.ok(refused.every((status) => status === 401 || status === 429), String(refused));
+    assert.ok(refused.includes(401) && refused.includes(429));
+  } finally {
+    await two.stop();
+  }
+});
+
+test("requests may come in parts, and several in a row", async () => {
+  const socket = net.connect(new URL(one.address).port, "127.0.0.1");
+  let said = "";
+  socket.on("data", (text) => (said += text));
+  for (const c of "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") {
+    socket.write(c);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await new Promise((resolve) => socket.once("close", resolve));
+  assert.match(said, /^HTTP\/1.1 200 OK[^]*Connection: close[^]*ok\n$/);
+  assert.equal((await ask(one.address, { method: "POST", where: "api/do/cancel", headers: { "Transfer-Encoding": "chunked" }, body: "{}" })).status, 411);
 });
 
 test("a page of somebody else cannot act, and not read the token", async () => {
@@ -167,7 +247,7 @@ test("answers are compressed by gzip for those who take it", async () => {
     assert.equal(packed.length, packed.body.length, where);
     assert.ok(packed.length < plain.length, where);
     if (where !== "metrics") assert.deepEqual(zlib.gunzipSync(packed.body), plain.body, where);
-    assert.match(zlib.gunzipSync(packed.body).toString(), where === "metrics" ? /^scylla_/m : /./, where);
+    assert.match(zlib.gunzipSync(packed.body).toString(), where === "metrics" ? /^pgscylla_/m : /./, where);
     for (const refusing of ["br", "gzip;q=0, br", "gzip ; q=0.00", "x-gzip", ","]) assert.equal((await bytes(where, refusing)).coding, undefined, refusing);
     for (const taking of ["gzip;q=0.5", " deflate ,gzip"]) assert.equal((await bytes(where, taking)).coding, "gzip", taking);
     assert.equal((await bytes(where, "gzip", "HEAD")).body.length, 0, where);
@@ -249,7 +329,7 @@ test("health and metrics", async () => {
   assert.deepEqual([(await ask(one.address, { where: "health" })).status, (await ask(one.address, { where: "health" })).text], [200, "ok\n"]);
   const { headers, text } = await ask(one.address, { where: "metrics" });
   assert.match(headers["content-type"], /^application\/openmetrics-text/);
-  assert.match(text, /scylla_tasks\{queue="mail",state="ready"\} 1/);
+  assert.match(text, /pgscylla_tasks\{queue="mail",state="ready"\} 1/);
   assert.match(text, /# EOF\n$/);
 });
 

@@ -409,3 +409,31 @@ SCYLLA_FUNCTION(raise_fatal) {
     ereport(FATAL, errmsg("fatal"));
     PG_RETURN_NULL();
 }
+
+// A handler that catches whatever interrupts it, without a subtransaction that would show that.
+SCYLLA_FUNCTION(ignore_cancel) {
+    (void)fcinfo;
+    MemoryContext caller = CurrentMemoryContext;
+    for (;;) {
+        PG_TRY();
+        {
+            pg_usleep(10'000);
+            CHECK_FOR_INTERRUPTS();
+        }
+        PG_CATCH();
+        {
+            MemoryContextSwitchTo(caller);
+            FlushErrorState();
+        }
+        PG_END_TRY();
+    }
+    PG_RETURN_NULL();
+}
+
+// One that nothing but the end of the server ends.
+SCYLLA_FUNCTION(never_check) {
+    (void)fcinfo;
+    for (;;)
+        pg_usleep(10'000);
+    PG_RETURN_NULL();
+}

@@ -19,7 +19,16 @@ make_private_server() {
     # An older system-wide installation must be neither visible nor overwritten through links.
     find "$prefix$folder" -name 'scylla*' -type l -delete
   done
+  add_pgtap_of_older_server
   [[ -z ${SCYLLA_VALGRIND:-} ]] || put_under_valgrind
+}
+
+# If this server has no pgTAP of its own (packages.sh).
+add_pgtap_of_older_server() {
+  local share older
+  share=$("$pg_config" --sharedir)
+  older=${share/%$pg_major/$((pg_major - 1))}
+  [[ -e $share/extension/pgtap.control || ! -e $older/extension/pgtap.control ]] || cp -s "$older"/extension/pgtap* "$prefix$share/extension"
 }
 
 # Lets valgrind run the server, however it is started (test/asserts). Each process writes its findings to a file of its own.
@@ -80,7 +89,7 @@ build_faults() { # FOLDER
 make_older_server() { # FOLDER
   local major
   older_server=
-  for major in 15 16 17; do
+  for major in 15 16 17 18; do
     ((major < pg_major)) && [[ -x /usr/lib/postgresql/$major/bin/postgres && -e /usr/include/postgresql/$major/server/postgres.h ]] || continue
     # From a copy of the sources: our objects must not be mixed with objects for another server.
     mkdir -p "$1/source/.build"

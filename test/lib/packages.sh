@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Debian packages: finds or chooses the PostgreSQL to build against and installs what is missing.
 #
-# Works on Debian 12 (PostgreSQL 15), 13 (17) and later ones (18). PG_CONFIG=/path or PG_MAJOR=n in the environment select another server.
+# Works on Debian 12 (PostgreSQL 15), 13 (17) and later ones (18, 19). PG_CONFIG=/path or PG_MAJOR=n in the environment select another server.
 
 # Sets pg_major and pg_config. An installed server with its development files is preferred to one from apt.
 choose_server() {
@@ -20,7 +20,7 @@ choose_server() {
 
 installed_major() {
   local major
-  for major in 18 17 16 15; do
+  for major in 19 18 17 16 15; do
     if [[ -x /usr/lib/postgresql/$major/bin/postgres && -e /usr/lib/postgresql/$major/lib/pgxs/src/makefiles/pgxs.mk ]]; then
       echo "$major"
       return
@@ -36,8 +36,18 @@ offered_major() {
 packages_to_build() { echo g++ make "postgresql-$pg_major" "postgresql-server-dev-$pg_major"; }
 packages_to_build_client() { echo cmake pkgconf libpqxx-dev libcli11-dev libyaml-cpp-dev libcpp-httplib-dev zlib1g-dev; }
 packages_to_test() {
-  echo libgtest-dev nlohmann-json3-dev python3-psycopg2 man-db zsh fish perl libipc-run-perl python3-prometheus-client pgbouncer \
-    "postgresql-$pg_major-pgtap" "postgresql-$pg_major-cron"
+  echo libgtest-dev nlohmann-json3-dev python3-psycopg2 python3-yaml man-db zsh fish perl libipc-run-perl python3-prometheus-client pgbouncer \
+    $(extensions_to_test)
+}
+
+# A server that is new has none of the extensions in Debian. pgTAP, which is SQL only, is then that of the server before it
+# (make_private_server copies it); pg_cron is compiled for a server, and tap/pg_cron says that it is not there.
+extensions_to_test() {
+  if is_offered "postgresql-$pg_major-pgtap"; then
+    echo "postgresql-$pg_major-pgtap" "postgresql-$pg_major-cron"
+  else
+    echo "postgresql-$((pg_major - 1))-pgtap"
+  fi
 }
 
 packages_to_fuzz() { echo clang libclang-rt-dev cmake pkgconf libpq-dev nlohmann-json3-dev; }
@@ -96,6 +106,11 @@ install_missing() { # PACKAGE...
   else
     without_services apt_install "${missing[@]}"
   fi
+}
+
+# Of a package that is not installed, apt may have to be asked with new lists.
+is_offered() { # PACKAGE
+  is_installed "$1" || [[ -n $(apt-cache policy "$1") ]] || { apt_update >&2 && [[ -n $(apt-cache policy "$1") ]]; }
 }
 
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }

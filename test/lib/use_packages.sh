@@ -23,7 +23,7 @@ install_packages() { apt-get -qq -y -o Dpkg::Use-Pty=0 install --no-install-reco
 restart() { pg_ctlcluster "$major" main restart; }
 
 apt-get -qq update
-step "apt installs the extension and the tool" install_packages "./older/postgresql-$major-scylla"_*.deb ./older/scylla_*.deb
+step "apt installs the extension and the tool" install_packages "./older/postgresql-$major-scylla"_*.deb ./older/pgscylla_*.deb
 step "the tool runs" test -n "$(scylla --version)"
 step "it has a man page" test -s /usr/share/man/man1/scylla.1.gz
 step "bash completes it" bash -c 'source /usr/share/bash-completion/completions/scylla && complete -p scylla'
@@ -42,7 +42,7 @@ step "one is left" as_postgres scylla -d shop submit mail '{"to": "bob"}' --rn m
 step "the version before" sql old "create extension scylla version '0.1'"
 step "its data" as_postgres psql -Xq -v ON_ERROR_STOP=1 -d old -f /packages/scylla-0.1.sql
 
-step "apt upgrades both" install_packages "./postgresql-$major-scylla"_*.deb ./scylla_*.deb
+step "apt upgrades both" install_packages "./postgresql-$major-scylla"_*.deb ./pgscylla_*.deb
 step "they are newer" is "" bash -c "dpkg -l | grep before"
 step "the server restarts" restart
 step "alter extension update" sql old 'alter extension scylla update'
@@ -54,10 +54,35 @@ step "apt installs the library" install_packages g++ pkgconf ./libscylla-client*
 step "an application is built with it" bash -c 'g++ -std=c++20 main.cpp -o application $(pkg-config --cflags --libs scylla-client)'
 step "and runs" is ready as_postgres PGDATABASE=shop /packages/application
 
+# Python, with Debian's driver, and Node.js, whose driver npm brings.
+step "apt installs Python and Node.js" install_packages python3-venv python3-psycopg nodejs npm
+python3 -m venv --system-site-packages /opt/python
+step "pip installs the wheel" /opt/python/bin/pip install --no-index --no-deps ./pgscylla-*.whl
+step "a worker in Python runs" as_postgres env PGDATABASE=shop timeout 60 /opt/python/bin/python3 -c '
+import pgscylla, psycopg
+psycopg.connect("", autocommit=True).execute("select scylla.submit($$mail$$, $$1$$, rn => $$by-python$$)")
+worker = pgscylla.Worker("", "mail", lambda job: worker.stop(), lease_timeout=30)
+worker.run()'
+step "the example in the package is one of its workers" test -s /usr/share/doc/pgscylla/examples/worker.py
+mkdir -p /opt/node
+step "npm installs the package and its driver" env -C /opt/node npm install --silent --no-audit --no-fund /packages/pgscylla-*.tgz
+step "a worker in Node.js runs" as_postgres env PGDATABASE=shop PGHOST=/var/run/postgresql PGUSER=postgres NODE_PATH=/opt/node/node_modules timeout 60 node -e '
+const { Worker } = require("pgscylla");
+const { Client } = require("pg");
+(async () => {
+  const client = new Client();
+  await client.connect();
+  await client.query("select scylla.submit($$mail$$, $$1$$, rn => $$by-node$$)");
+  const worker = new Worker({ connection: {}, queues: "mail" }, async () => { setImmediate(() => worker.stop()); });
+  await worker.run();
+  await client.end();
+})();'
+step "both tasks are done" is "by-node completed, by-python completed" sql shop "select string_agg(rn || ' ' || status, ', ' order by rn) from scylla.task where rn like 'by-%'"
+
 pg_conftool "$major" main remove shared_preload_libraries
 step "the server no longer preloads it" restart
 step "drop extension" sql shop 'drop extension scylla'
-step "apt removes everything" apt-get -qq -y purge "postgresql-$major-scylla" scylla libscylla-client-dev libscylla-client0.2
+step "apt removes everything" apt-get -qq -y purge "postgresql-$major-scylla" pgscylla libscylla-client-dev libscylla-client0.2
 step "nothing is left" is "" find /usr /etc /var/lib/dpkg/info -name '*scylla*' -not -name 00scylla
 step "the server still runs" restart
 pg_ctlcluster "$major" main stop

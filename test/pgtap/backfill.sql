@@ -58,6 +58,55 @@ set timezone = 'Asia/Tokyo';
 select is(items('{"n": {"from": "1970-01-02", "to": "1970-01-02", "format": "millis"}}'), '{"n": 86400000}', 'whatever the zone of the session');
 reset timezone;
 
+-- Where clocks are set forward and back.
+create function times(of text) returns text language sql as $$
+    select string_agg(regexp_replace(params ->> 'n', 'T(..:..):00Z$', 'T\1'), ' ' order by number) from scylla.preview_backfill('w', jsonb_build_object('n', of::jsonb))
+$$;
+select is(times(of), expected, of)
+from (values
+    ('{"from": "2011-12-29", "to": "2012-01-01", "timezone": "Pacific/Apia"}', '2011-12-29 2011-12-31 2012-01-01'),
+    ('{"from": "2011-12-28", "to": "2011-12-30", "timezone": "Pacific/Apia"}', '2011-12-28 2011-12-29'),
+    ('{"from": "2011-12-30", "to": "2011-12-31", "timezone": "Pacific/Apia"}', '2011-12-31'),
+    ('{"from": "2011-12-29 22:00", "to": "2011-12-31 02:00", "timezone": "Pacific/Apia", "step": "1 hour", "format": "timestamp"}',
+     '2011-12-30T08:00 2011-12-30T09:00 2011-12-30T10:00 2011-12-30T11:00 2011-12-30T12:00'),
+    ('{"from": "1993-08-19", "to": "1993-08-23", "timezone": "Pacific/Kwajalein"}', '1993-08-19 1993-08-20 1993-08-22 1993-08-23'),
+    ('{"from": "2026-10-24 02:30", "to": "2026-10-26 02:30", "timezone": "Europe/Berlin", "format": "timestamp"}', '2026-10-24T00:30 2026-10-25T00:30 2026-10-26T01:30'),
+    ('{"from": "2025-12-01 02:30", "to": "2026-10-25 02:30", "step": "328 days", "timezone": "Europe/Berlin", "format": "timestamp"}', '2025-12-01T01:30 2026-10-25T00:30'),
+    ('{"from": "2026-10-25T02:30+01:00", "to": "2026-10-25T02:30+01:00", "timezone": "Europe/Berlin", "format": "timestamp"}', '2026-10-25T01:30'),
+    ('{"from": "2026-10-25 01:30", "to": "2026-10-25 03:30", "step": "1 hour", "timezone": "Europe/Berlin", "format": "timestamp"}',
+     '2026-10-24T23:30 2026-10-25T00:30 2026-10-25T01:30 2026-10-25T02:30'),
+    ('{"from": "2026-10-25 01:30", "to": "2026-10-25T02:30+01:00", "step": "30 min", "timezone": "Europe/Berlin", "format": "timestamp"}',
+     '2026-10-24T23:30 2026-10-25T00:00 2026-10-25T00:30 2026-10-25T01:00 2026-10-25T01:30'),
+    ('{"from": "2026-03-28 02:30", "to": "2026-03-30 02:30", "timezone": "Europe/Berlin", "format": "timestamp"}', '2026-03-28T01:30 2026-03-29T01:30 2026-03-30T00:30'),
+    ('{"from": "2026-04-04 01:45", "to": "2026-04-06 01:45", "timezone": "Australia/Lord_Howe", "format": "timestamp"}', '2026-04-03T14:45 2026-04-04T14:45 2026-04-05T15:15'),
+    ('{"from": "2026-03-28 02:00", "to": "2026-03-30 02:00", "timezone": "Antarctica/Troll", "format": "timestamp"}', '2026-03-28T02:00 2026-03-29T02:00 2026-03-30T00:00'),
+    ('{"from": "2026-10-24 01:30", "to": "2026-10-26 01:30", "timezone": "Europe/Dublin", "format": "timestamp"}', '2026-10-24T00:30 2026-10-25T00:30 2026-10-26T01:30'),
+    ('{"from": "2026-01-01", "to": "2026-01-01", "timezone": "+02:00", "format": "timestamp"}', '2025-12-31T22:00'),
+    ('{"from": "2026-01-01", "to": "2026-01-01", "timezone": "UTC-8", "format": "timestamp"}', '2026-01-01T08:00'),
+    ('{"from": "2026-01-01T00:00:00+05:00", "to": "2026-01-01T00:00:00+05:00", "format": "timestamp"}', '2025-12-31T19:00'),
+    ('{"from": "2026-01-01 00:00 America/New_York", "to": "2026-01-01 00:00 America/New_York", "format": "timestamp"}', '2026-01-01T05:00'),
+    ('{"from": "2026-01-01T20:00Z", "to": "2026-01-02T20:00Z", "timezone": "Asia/Tokyo"}', '2026-01-02 2026-01-03'),
+    ('{"from": "20260101", "to": "2026-01-02"}', '2026-01-01 2026-01-02'),
+    ('{"from": "2026-01-01", "to": "2026-01-03", "step": "36 hours"}', '2026-01-01 2026-01-02'),
+    ('{"from": "2026-01-01", "to": "2026-01-03", "step": "PT48H"}', '2026-01-01 2026-01-03')) v (of, expected);
+select is(times('{"from": "2026-10-25 02:30", "to": "2026-10-25 02:30", "timezone": "Europe/Berlin", "format": "timestamp"}'),
+          to_char(scylla.cron_next('30 2 * * *', '2026-10-24 12:00Z', 'Europe/Berlin') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI'), 'a time that comes twice is that of a schedule');
+create function months_in(date_style text, zone text, interval_style text) returns text language plpgsql as $$
+begin
+    perform set_config('datestyle', date_style, false), set_config('timezone', zone, false), set_config('intervalstyle', interval_style, false);
+    return times('{"from": "2026-01-31", "to": "2026-03-01", "step": "1 month"}');
+end $$;
+select is(months_in(date_style, zone, interval_style), '2026-01-31 2026-02-28', format('with %s, %s and %s', date_style, zone, interval_style))
+from unnest(array['ISO, MDY', 'ISO, DMY', 'German', 'SQL, DMY', 'Postgres, YMD']) date_style, unnest(array['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'UTC']) zone,
+     unnest(array['sql_standard', 'postgres_verbose']) interval_style;
+reset datestyle; reset timezone; reset intervalstyle;
+
+-- The same item twice.
+select is((select string_agg(action, ' ' order by number) from scylla.preview_backfill('w', items::jsonb, existing => existing)), actions, existing || ' ' || items)
+from (values ('[{"t": "x"}, {"t": "x"}]', 'skip', 'start skip'), ('[{"t": "x"}, {"t": "y"}, {"t": "x"}]', 'skip_all', 'start start skip'),
+             ('[{"t": "x"}, {"t": "x"}]', 'start', 'start start'), ('[{"t": 1, "u": 2}, {"u": 2, "t": 1.0}]', 'skip', 'start skip'),
+             ('{"t": ["x", "y", "x"], "u": [1, 1]}', 'skip', 'start skip start skip skip skip')) v (items, existing, actions);
+
 create function refuses(items text) returns text language plpgsql as $$
 begin
     perform scylla.preview_backfill('w', items::jsonb);
@@ -81,6 +130,15 @@ select is(refuses('{"n": {"from": 1, "to": 2, "until": 3}}'), '22023 invalid val
 select is(refuses('{"n": {"from": "2026-01-01", "to": "2026-01-02", "step": "-1 day"}}'), '22023 invalid value for argument "items.n.step": "-1 day"', 'a step back');
 select is(refuses('{"n": {"from": "2026-01-01", "to": "infinity"}}'), '22023 invalid value for argument "items.n.to": "infinity"', 'no end');
 select is(refuses('{"n": {"from": "2026-01-01", "to": "2026-01-02", "format": "x"}}'), '22023 invalid value for argument "items.n.format": "x"', 'an unknown format');
+select is(refuses(format('{"n": {"from": "%s", "to": "2026-12-31"}}', v)), format('22023 invalid value for argument "items.n.from": "%s"', v), 'no time: ' || v)
+from unnest(array['01/02/2026', '1.2.2026', 'today', 'now', 'tomorrow', 'epoch', '2026-02-30', '2026-01-01 25:00', '2026-01-01 00:00+25:00', '2026-01-01 foo5', 'January 2, 2026']) v;
+select is(refuses(format('{"n": {"from": "2026-01-01", "to": "2026-01-02", "timezone": "%s"}}', v)), format('22023 invalid value for argument "items.n.timezone": "%s"', v), 'no zone: ' || v)
+from unnest(array['PST', 'foo5', '2', '+25:00', '<-03>3', 'CET-1CEST', '']) v;
+select is(refuses(format('{"n": {"from": "2026-01-01", "to": "2026-01-02", "step": "%s"}}', v)), format('22023 invalid value for argument "items.n.step": "%s"', v), 'no step: ' || v)
+from unnest(array['0', '0 days', '1,5 hours', '-1 day', '1 day ago', '102 years', 'daily']) v;
+select is(refuses('{"n": {"from": "2026-01-01 00:00", "to": "2026-01-01 05:00", "step": "1 hour"}}'), '22023 invalid value for argument "items.n.format": "date"', 'hours as days');
+select is(refuses('{"n": {"from": "2026-10-24", "to": "2026-10-27", "step": "24 hours", "timezone": "Europe/Berlin"}}'), '22023 invalid value for argument "items.n.format": "date"', 'a day of 25 hours, in hours');
+select is(refuses('{"n": {"from": "2026-01-01", "to": "2026-01-02", "step": "0.5 s", "format": "timestamp"}}'), '22023 invalid value for argument "items.n.format": "timestamp"', 'parts of seconds');
 select is(refuses('{"n": {"from": "soon", "to": "2026-01-02"}}'), '22023 invalid value for argument "items.n.from": "soon"', 'no time');
 select matches(refuses('{"n": {"from": "2026-01-01", "to": "2026-01-02", "timezone": "Mars"}}'), '"Mars"', 'no zone');
 select is(refuses('{"n": {"from": 1, "to": 25001}}'), '22023 invalid value for argument "items": more than 25000', 'too many');
@@ -248,6 +306,19 @@ delete from scylla.workflow_agenda;
 select is(removed(), 0::bigint, 'then it is removed');
 select is((select count(*) from scylla.workflow_backfill_item where workflow = 'w' and instance is not null), 0::bigint, 'and what a backfill knew of it');
 select is((select count(*) from scylla.workflow_backfill where workflow = 'w'), 0::bigint, 'and backfills of which nothing is left');
+
+-- ---- its workflow is stopped ----------------------------------------------------------------------------------------
+
+select make('halted') \g /dev/null
+create temporary table halted as select scylla.backfill('halted', '{"day": ["1", "2", "3"]}', concurrency => 1) as id;
+select scylla._advance() \g /dev/null
+select scylla.stop_workflow('halted'), scylla._advance(), scylla._advance() \g /dev/null
+select is(days(id), '1 STOPPED, 2 PENDING, 3 PENDING', 'stop_workflow() lets its backfills start nothing more') from halted;
+select results_eq($$select b.status, b.error ->> 'message' from scylla.workflow_backfill b join halted h on b.backfill = h.id$$,
+    $$values ('PAUSED'::text, 'All runs of the workflow were stopped.'::text)$$, 'they are paused, and tell why');
+select scylla.resume_backfill(id), scylla._advance() from halted \g /dev/null
+select is(work() || work(), '23', 'they go on when they are resumed');
+select is((select b.error from scylla.workflow_backfill b join halted h on b.backfill = h.id), null, 'a backfill that was resumed no longer shows why it was paused');
 
 -- ---- what goes with what -------------------------------------------------------------------------------------------
 

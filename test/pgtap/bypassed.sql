@@ -1,5 +1,5 @@
--- Triggers, rules, constraints and row security have no effect on tables whose rows are written directly. A preloaded library
--- refuses to add them; check() reports those that came without it.
+-- Triggers, rules, constraints and row security have no effect on tables whose rows are written directly, unique indexes make calls
+-- fail, and a crash empties unlogged tables. A preloaded library refuses them; check() reports those that came without it.
 begin;
 \ir include/helpers.psql
 select * from no_plan();
@@ -8,7 +8,7 @@ create function noop() returns trigger language plpgsql as 'begin return null; e
 create table mine (id bigint primary key, parent bigint);
 
 -- What a statement does: its SQLSTATE, and what check() reports after it. It is undone.
-create function attempt(statement text, out code text, out message text, out checked text[]) language plpgsql as $$
+create function attempt(statement text, out code text, out message text, out checked text[], out hint text) language plpgsql as $$
 begin
     begin
         execute statement;
@@ -16,7 +16,10 @@ begin
         raise exception 'to roll back' using errcode = 'XX999';
     exception
         when sqlstate 'XX999' then code := '00000';
-        when others then code := sqlstate; message := sqlerrm;
+        when others then
+            code := sqlstate;
+            message := sqlerrm;
+            get stacked diagnostics hint = pg_exception_hint;
     end;
 end $$;
 
@@ -28,6 +31,10 @@ insert into attempted (relname, statement, reported) values
     ('task_ready', 'create rule r as on insert to scylla.task_ready do also select 1', 'a rule'),
     ('task_lease', 'alter table scylla.task_lease enable row level security', 'row security'),
     ('task_lease', 'alter table scylla.task_lease add constraint c check (id > 0)', 'constraint "c"'),
+    ('task_lease', 'create unique index u on scylla.task_lease (owner)', 'unique index "u"'),
+    ('task_outcome', 'alter table scylla.task_outcome add constraint u unique (finished)', 'unique index "u"'),
+    ('task_waiting', 'alter table scylla.task_waiting add constraint e exclude using btree (due with =)', 'unique index "e"'),
+    ('task_memo', 'alter table scylla.task_memo set unlogged', 'no WAL'),
     ('task_gate', 'alter table scylla.task_gate add constraint f foreign key (task) references scylla.task_spec', 'constraint "f"'),
     ('task_spec', 'create table child (id bigint references scylla.task_spec)', 'constraint "child_id_fkey"'),
     ('task_spec', 'create table child (id bigint, constraint f foreign key (id) references scylla.task_spec)', 'constraint "f"'),
@@ -38,11 +45,14 @@ insert into attempted (relname, statement, reported) values
 select current_setting('shared_preload_libraries') like '%scylla%' as preloaded \gset
 \if :preloaded
 select is(a.code, '0A000', statement) from attempted, attempt(statement) a order by ord;
-select is(a.message, format('table "%s" of extension "scylla" cannot have triggers, rules, constraints or row security', relname), '... names the table')
+select is(a.message, format('table "%s" of extension "scylla" cannot have triggers, rules, constraints, unique indexes or row security, nor be unlogged', relname), '... names the table')
 from attempted, attempt(statement) a order by ord;
+-- As pg_repack makes it.
+select ok((attempt('create trigger repack_trigger after insert or delete or update on scylla.event for each row execute function noop()')).hint
+              like '%pg_repack, exclude the extension: -C scylla.', '... says what to do about pg_repack');
 \else
 select is(a.code, '00000', statement) from attempted, attempt(statement) a order by ord;
-select ok(a.checked @> array[format('table %s has %s, which the functions bypass', relname, reported)], 'check() reports ' || reported)
+select ok(a.checked @> array[format('table %s has %s, which it cannot have', relname, reported)], 'check() reports ' || reported)
 from attempted, attempt(statement) a order by ord;
 \endif
 select is_empty('select * from scylla.check()', 'nothing is left of them');

@@ -81,7 +81,7 @@ select is((select string_agg(format('%s where %s', i.indexrelid::regclass, pg_ge
            from pg_index i join pg_class c on c.oid = i.indrelid
            where c.relnamespace = 'scylla'::regnamespace and (i.indpred is not null or i.indexprs is not null)),
           'scylla.job_run_request where (request_id IS NOT NULL), scylla.schedule_workflow where (task ? ''workflow''::text), scylla.signal_arrival_fresh where fresh, scylla.signal_sent_request where (request_id IS NOT NULL), scylla.signal_trigger_workflow where (action ? ''workflow''::text), scylla.task_lease_permit where (permit IS NOT NULL), scylla.task_ready_key where (key IS NOT NULL), ' ||
-          'scylla.workflow_action_state_pending where ((done IS NULL) AND (step IS NOT NULL)), ' ||
+          'scylla.workflow_action_state_pending where ((done IS NULL) AND (step IS NOT NULL)), scylla.workflow_agenda_due where (due IS NOT NULL), scylla.workflow_agenda_put_back where (due IS NOT NULL), ' ||
           'scylla.workflow_backfill_item_state_pending where (state = ''PENDING''::text), scylla.workflow_backfill_item_state_run where (run IS NOT NULL), ' ||
           'scylla.workflow_backfill_item_state_started where (state = ''STARTED''::text), ' ||
           'scylla.workflow_iteration_number where (NOT past), scylla.workflow_run_state_blocks where blocks, scylla.workflow_run_state_due where (due IS NOT NULL), scylla.workflow_run_state_ended where ((status <> ''SUCCEEDED''::text) AND (status <> ''IN_PROGRESS''::text) AND (status <> ''CREATED''::text)), scylla.workflow_run_state_live where (ended IS NULL), ' ||
@@ -107,10 +107,12 @@ select results_eq(
     $$select name, vartype, boot_val, unit, context, min_val, max_val from pg_settings
       where name like 'scylla.%' and name !~ '^scylla.max_' order by name$$,
     $$values ('scylla.auto_create_queues', 'bool',    'on',     null, 'superuser',   null, null),
+             ('scylla.check_timeout',      'integer', '0',      's',  'superuser', '0', '31536000'),
              ('scylla.code_version',       'string', '', null, 'user', null, null),
              ('scylla.default_max_attempts', 'integer', '25', null, 'user', '-1', '2147483647'),
              ('scylla.default_timeout',    'integer', '10000',  'ms', 'user',   '1',  '2147483647'),
              ('scylla.event_retention',    'integer', '86400',  's',  'sighup', '0',  '2147483647'),
+             ('scylla.handler_timeout',    'integer', '60000',  'ms', 'sighup', '1',  '2147483647'),
              ('scylla.min_trigger_interval', 'integer', '120', 's', 'superuser', '1', '86400'),
              ('scylla.monitor',            'bool',    'on',     null, 'sighup', null, null),
              ('scylla.monitor_interval',   'integer', '1000',   'ms', 'sighup', '10', '3600000'),

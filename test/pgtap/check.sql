@@ -43,7 +43,7 @@ select set_eq($$select line from scan$$,
                 where t.relnamespace = 'scylla'::regnamespace and t.relname not in ('queue_rate', 'queue_dropped', 'schedule', 'schedule_tick', 'task_callback', 'task_copy', 'signal_name',
                                                                                      'signal_sent', 'signal_trigger',
                                                                                      'signal_trigger_input', 'signal_unseen', 'signal_arrival',
-                                                                                     'signal_trigger_failure', 'job_definition', 'job_run', 'job_chunk', 'job_success', 'workflow_head', 'workflow_text', 'workflow_properties', 'workflow_run_state', 'workflow_run_past', 'workflow_plan', 'workflow_iteration', 'workflow_step_state', 'workflow_attempt', 'workflow_wait', 'workflow_agenda', 'workflow_action_state', 'workflow_hold', 'workflow_event', 'job_template_text', 'workflow_backfill_state', 'workflow_backfill_item_state', 'workflow_dropped', 'resource_pool', 'pool_report', 'pool_head')$$,
+                                                                                     'signal_trigger_failure', 'job_definition', 'job_run', 'job_chunk', 'job_success', 'workflow_head', 'workflow_text', 'workflow_properties', 'workflow_run_state', 'workflow_run_past', 'workflow_plan', 'workflow_iteration', 'workflow_step_state', 'workflow_attempt', 'workflow_wait', 'workflow_agenda', 'workflow_action_state', 'workflow_hold', 'workflow_event', 'job_template_text', 'workflow_backfill_state', 'workflow_backfill_item_state', 'workflow_dropped', 'resource_pool', 'pool_change', 'pool_report', 'pool_head')$$,
               'every index of the tables that the functions write directly is read');
 rollback to before;
 
@@ -187,6 +187,7 @@ select finds(format('insert into scylla.task_reservation select %s, pool, since,
                     id('completed'), '{"b": 1}', id('placed')), 'completed holds something of a pool but is not live');
 select finds(format('insert into scylla.pool_line select pool, task_class, %s, created, queue, priority, needs, runtime from scylla.pool_line', id('ready')),
              'ready is in the line of a pool but is not waiting, or waits for something else');
+select finds('update scylla.pool_change set pool = 7', ' there are changes of pool 7, which does not exist');
 select finds($$update scylla.resource_pool set owner = 'nobody here', users = '{public,nobody}'$$,
              ' pool "pool" belongs to role "nobody here", which does not exist', ' pool "pool" is granted to role "nobody", which does not exist');
 select finds(format('update scylla.task_reservation set pool = 1 where task = %s', id('freed')), 'freed holds what is not there: id 1 is no pool');

@@ -184,7 +184,17 @@ select is(state(check_rn('"f"')), 'waiting network', 'does not shorten the delay
 select is(pass(check_rn('"f"'), '1 h'), 'ready network', 'later');
 select scylla.lease('ask', 'w') \g /dev/null
 select is((scylla.abort(check_rn('"f"'), 'w', '{"code": "never"}')).status, 'aborted', 'until it is given up');
+select is((select array_agg(errors -> 0 -> 'args' -> 'error' ->> 'code') from scylla.task where rn in ('f1', 'f2')), '{never,never}',
+          'the error of a waiter has the last one of the check');
 select is(array[state('f1'), state('f2'), state('f3')], array['aborted [null] dependency-failed', 'cancelled [null] dependency-failed', 'ready [null]'], 'as each says');
+select is(waiter('series', '"series"'), 'waiting [null]', 'a check that fails now and then');
+do $$ declare m text := check_rn('"series"'); begin for i in 1 .. 60 loop
+    perform scylla.lease('ask', 'w');
+    if i % 2 = 1 then perform scylla.fail(m, 'w', '{"code": "network"}', retry_after => '0');
+    else perform scylla.not_yet(m, 'w', '0'); end if;
+end loop; end $$;
+select is((select row(status, failures)::text from scylla.get_task(check_rn('"series"'))), '(ready,0)', 'is asked on: "not yet" ends a series of failures');
+select is(answer('1'), 'completed', 'until it is answered');
 select is(waiter('d1', '"d"'), 'waiting [null]', 'a worker that dies');
 select check_rn('"d"') as d \gset
 select scylla.lease('ask', 'w') \g /dev/null

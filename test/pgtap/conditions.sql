@@ -31,7 +31,7 @@ select scylla.create_callback('t2') \g /dev/null
 select is(submit_waiting('c3', '[{"callback": "t2"}]'), 'waiting [null]', 'by default a rejection');
 select is(submit_waiting('c4', '[{"callback": "t2", "on_failure": "skip"}]'), 'waiting [null]', 'a task may skip');
 select is(submit_waiting('c5', '[{"callback": "t2", "on_failure": "ignore"}]'), 'waiting [null]', 'or go on');
-select is(scylla.reject_callback('t2', '{"code": "denied", "description": "no"}'), true, 'rejecting');
+select is(scylla.reject_callback('t2', '{"code": "denied", "message": "no"}'), true, 'rejecting');
 select is(state('c3'), 'aborted [null] dependency-failed', 'aborts, with the error');
 select is(state('c4'), 'cancelled [null] dependency-failed', 'cancels');
 select is(state('c5'), 'ready [null]', 'or lets it start');
@@ -139,7 +139,7 @@ select throws_ok(format('select submit_waiting(%L, %L)', 'bad', w), '22023', nul
 from unnest(array['{}', '1', '[1]', '[{}]', '[{"task": "c1", "callback": "t1"}]', '[{"what": 1}]', '[{"task": 1}]', '[{"signal": "s", "match": 1}]',
                   '[{"signal": "s", "match": {"a": {"=": 1}}}]', '[{"signal": "s", "match": {"a": {"<": true}}}]',
                   '[{"signal": "s", "match": {"a": {"<": 1, ">": 0}}}]', '[{"signal": "s", "match": {"a": {"<": 1}, "b": {"<": 1}}}]',
-                  '[{"signal": "s", "since": "yesterday evening"}]', '[{"task": "c1", "match": {}}]', '[{"callback": "t1", "on_failure": "x"}]']) w;
+                  '[{"signal": "s", "since": "yesterday evening"}]', '[{"signal": "s", "since": "infinity"}]', '[{"signal": "s", "since": "-infinity"}]', '[{"task": "c1", "match": {}}]', '[{"callback": "t1", "on_failure": "x"}]']) w;
 select is((select count(*) from scylla.task where rn = 'bad'), 0::bigint, 'nothing of it is left');
 
 -- ---- who may -----------------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ do $$ begin
     perform scylla.submit('sheds', '1', rn => 's2', dedup_key => 'k2');
 end $$;
 select is(jsonb_build_array(t.status, t.errors, t.attempt, t.owner, t.history),
-          '["cancelled", [{"code": "queue-full", "args": {}, "description": "the queue has reached its max_depth"}], 0, null, []]',
+          '["cancelled", [{"code": "queue-full", "args": {}, "message": "the queue has reached its max_depth"}], 0, null, []]',
           'one more is cancelled at once, and says why') from scylla.submit('sheds', '1', rn => 's3', dedup_key => 'k3') t;
 select is(seen('s3') ->> 'status', 'cancelled', 'it is there for everybody to see');
 select is(raised($$select scylla.submit('other', '1', dedup_key => 'k3'), scylla.submit('sheds', '1', rn => 's4', dedup_key => 'k3')$$), null,

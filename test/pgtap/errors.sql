@@ -119,7 +119,7 @@ do $$ begin perform given('strange', 'ready'); perform scylla.lease_task('strang
 select refuses($$select scylla.complete('strange', 'w')$$, '55000', 'held', 'task "strange" is not held by worker "w"',
                'Its status is running, its owner is "%s "of" €" and its attempt is 1.');
 select refuses_argument(format('select scylla.abort(''running'', ''w'', %L)', to_jsonb(repeat('x', n))), 'error', shown,
-                        'It must be an object with a non-empty text "code"; "description" must be a text.')
+                        'It must be an object with a non-empty text "code"; "message" must be a text.')
 from (values (58, '"' || repeat('x', 58) || '"'), (59, '"' || repeat('x', 59) || '...'),
       (100000, '"' || repeat('x', 59) || '...')) v (n, shown);
 

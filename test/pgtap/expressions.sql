@@ -13,6 +13,8 @@ select is((select string_agg(format('%s(%s) -> %s; %s, %s', proname, pg_get_func
 
 select is(scylla.sel_eval(expression, params), value, expression)
 from (values ('a + b > 10 ? ''x'' : params[''y'']', '{"a": 3, "b": 8}'::jsonb, '"x"'::jsonb),
+             ('params[''mode''] == null', '{"a": 1}', 'true'),
+             ('params.mode == null && params.get(''mode'') == null', '{"a": 1}', 'true'),
              ('1.50', null, '1.5'), ('null', '{}', 'null'), ('m', '{"m": {"k": [1, null, {"x": true}]}}', '{"k": [1, null, {"x": true}]}'),
              ('n', '{"n": 9223372036854775807}', '9223372036854775807'), ('s.length()', '{"s": "\u00e4\"\\\n"}', '4'),
              ('s', '{"s": "\u00e4\"\\\n"}', '"\u00e4\"\\\n"'), ('Util.intsBetween(1, 4, 1)', '{}', '[1, 2, 3]')) v (expression, params, value);
@@ -45,10 +47,10 @@ select refuses(format('select scylla.sel_eval(%L)', expression), code, 'expressi
 from (values ('1 +', '42601', 'expression, line 1, column 4: the expression ends too early'),
              (E'1;\n  ''open', '42601', 'expression, line 2, column 3: a string is not closed'),
              ('Math.sin(1)', '42704', 'expression, line 1, column 6: Math has no method "sin" with 1 argument'),
-             ('params[''gone'']', '42704', 'expression, line 1, column 7: there is no parameter "gone"'),
+             ('1 + gone', '42704', 'expression, line 1, column 5: there is no parameter "gone"'),
              ('1 / 0', '22023', 'expression, line 1, column 3: division by zero'),
-             ('DateTimeZone.forID(''Mars/Base'')', '22023', 'expression, line 1, column 14: there is no time zone "Mars/Base"'),
-             ('DateTimeZone.forID(''../../etc/passwd'')', '22023', 'expression, line 1, column 14: there is no time zone "../../etc/passwd"'),
+             ('DateTimeZone.forID(''Mars/Base'')', '22023', 'expression, line 1, column 14: "Mars/Base" must be the name of a time zone, as "Europe/Berlin", or an offset from UTC, as "+02:00"'),
+             ('DateTimeZone.forID(''../../etc/passwd'')', '22023', 'expression, line 1, column 14: "../../etc/passwd" must be the name of a time zone, as "Europe/Berlin", or an offset from UTC, as "+02:00"'),
              ('throw ''own words''', 'P0001', 'expression, line 1, column 1: own words'),
              ('while (true) 1;', '54000', 'expression, line 1, column 1: the loop reaches 25001 iterations'),
              ('s = ''a''; while (true) s += s;', '54000', 'expression, line 1, column 25: the expression needs too much memory'),

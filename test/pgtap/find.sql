@@ -73,7 +73,7 @@ select is((found(filter)).names, names, 'found: ' || filter::text) from (values
     ('{"created_before": "2001-01-01Z"}',                null)) v (filter, names);
 select is((found(jsonb_build_object('created_after', created, 'queue', 'g'))).names, 'g2 g1', 'by when it was submitted: then or later') from scylla.get_task('g1');
 select is((found(jsonb_build_object('created_before', created))).names, 'g1 f13 f12 f11 f10 f9 f8 f7 f6 f5 f4 f3 f2 f1', 'or earlier') from scylla.get_task('g2');
-select is((task).status || ' ' || (task).spec || (task).errors || (task).owner, 'aborted {"tags": ["t1"], "number": 3}[{"args": {}, "code": "x", "description": ""}]w1', 'a task is there as a whole')
+select is((task).status || ' ' || (task).spec || (task).errors || (task).owner, 'aborted {"tags": ["t1"], "number": 3}[{"args": {}, "code": "x", "message": ""}]w1', 'a task is there as a whole')
 from scylla.find_tasks('{"key": "k0", "code": "x"}');
 
 -- Each portion goes on where the one before it ended, however small it is, and whatever ends it.
@@ -118,7 +118,7 @@ insert into refused values
     ('{"code": []}', 'code', '[]', 'It must be a text.'),
     ('{"queue": ""}', 'queue', '""', 'It must have 1 to 200 characters.'),
     ('{"worker": ""}', 'worker', '""', 'It must have 1 to 200 characters.'),
-    ('{"created_after": "soon"}', 'created_after', '"soon"', 'It must be a timestamp.'),
+    ('{"created_after": "soon"}', 'created_after', '"soon"', 'It must be a time as ISO 8601 has it, as "2026-11-28", "2026-11-28 08:30" or "2026-11-28T08:30:15+01:00".'),
     ('{"created_before": 5}', 'created_before', '5', 'It must be a text.');
 select refuses_argument(format('select scylla.%s(%L)', verb, filter), argument, value, rule)
 from refused, unnest('{find_tasks,cancel_many,yield_many,resubmit_matching}'::text[]) verb;

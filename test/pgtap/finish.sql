@@ -61,12 +61,12 @@ truncate before, after;
 insert into before select * from scylla.task where rn = 'a1';
 insert into after select * from scylla.abort('a1', 'w',
                                              '{"code": "no_such_file", "args": {"name": "x"},
-                                               "description": "It is gone."}');
+                                               "message": "It is gone."}');
 select is(to_jsonb(a) - 'updated',
           to_jsonb(b) - 'updated' || '{"spec": null, "args": null, "status": "aborted", "progress": 0.5,
                                        "deadline": null,
                                        "errors": [{"code": "no_such_file", "args": {"name": "x"},
-                                       "description": "It is gone."}]}',
+                                       "message": "It is gone."}]}',
           'abort returns the task without spec and args: aborted, the same progress, no deadline, with the error')
 from before b, after a;
 select is(to_jsonb(a) || '{"spec": {"a": 1}, "args": []}', seen('a1'), 'the row returned is the row in the view')
@@ -76,24 +76,28 @@ select ok(a.updated > b.updated and a.updated <= clock_timestamp(), 'updated is 
 
 -- What becomes of errors is the same for abort and fail.
 select is(to_jsonb(x.errors), jsonb_build_array(kept), format('the error %s is kept as %s', error, kept))
-from (values ('{"code": "x"}'::jsonb, '{"code": "x", "args": {}, "description": ""}'::jsonb),
-             ('{"code": "x", "args": [1]}', '{"code": "x", "args": [1], "description": ""}'),
-             ('{"code": "x", "args": null, "description": null}', '{"code": "x", "args": {}, "description": ""}'),
-             ('{"code": "x", "description": "d", "more": {"yes": true}}',
-              '{"code": "x", "args": {}, "description": "d", "more": {"yes": true}}'),
-             ('{"code": "ü\n\"", "description": "\\"}', '{"code": "ü\n\"", "args": {}, "description": "\\"}'))
+from (values ('{"code": "x"}'::jsonb, '{"code": "x", "args": {}, "message": ""}'::jsonb),
+             ('{"code": "x", "args": [1]}', '{"code": "x", "args": [1], "message": ""}'),
+             ('{"code": "x", "args": null, "message": null, "description": null}', '{"code": "x", "args": {}, "message": ""}'),
+             ('{"code": "x", "description": "d"}', '{"code": "x", "args": {}, "message": "d"}'),
+             ('{"code": "x", "message": null, "description": "d"}', '{"code": "x", "args": {}, "message": "d"}'),
+             ('{"code": "x", "message": "m", "description": 5}', '{"code": "x", "args": {}, "message": "m", "description": 5}'),
+             ('{"code": "x", "message": "d", "more": {"yes": true}}',
+              '{"code": "x", "args": {}, "message": "d", "more": {"yes": true}}'),
+             ('{"code": "ü\n\"", "message": "\\"}', '{"code": "ü\n\"", "args": {}, "message": "\\"}'))
          e (error, kept),
      lateral (select (scylla.abort(given(format('a %s', error), 'running'), 'w', error)).errors
               union all
               select (scylla.fail(given(format('f %s', error), 'running'), 'w', error)).errors) x;
 select refuses_argument(format('select scylla.%s(''held'', ''w'', %s)', verb, v), 'error', shown,
-                        'It must be an object with a non-empty text "code"; "description" must be a text.')
+                        'It must be an object with a non-empty text "code"; "message" must be a text.')
 from unnest(array['abort', 'fail']) verb,
      (values ('null', 'null'), ($$'null'$$, 'null'), ($$'"oops"'$$, '"oops"'), ($$'1'$$, '1'), ($$'[]'$$, '[]'),
       ($$'[{"code": "x"}]'$$, '[{"code": "x"}]'),
              ($$'{}'$$, '{}'), ($$'{"code": ""}'$$, '{"code": ""}'), ($$'{"code": null}'$$, '{"code": null}'),
              ($$'{"code": 7}'$$, '{"code": 7}'),
              ($$'{"Code": "x"}'$$, '{"Code": "x"}'), ($$'{"code": {"code": "x"}}'$$, '{"code": {"code": "x"}}'),
+             ($$'{"code": "x", "message": 5}'$$, '{"code": "x", "message": 5}'),
              ($$'{"code": "x", "description": 5}'$$, '{"code": "x", "description": 5}')) e (v, shown);
 -- An error of so many bytes.
 create function error_of(bytes int) returns jsonb language sql as $$
@@ -132,7 +136,7 @@ select is(to_jsonb(a) - '{updated,not_before,history}'::text[],
           to_jsonb(b) - '{updated,not_before,history}'::text[]
               || '{"spec": null, "args": null, "status": "waiting", "progress": 0, "owner": null, "deadline": null,
                    "failures": 1,
-                   "errors": [{"code": "busy", "args": {}, "description": ""}]}',
+                   "errors": [{"code": "busy", "args": {}, "message": ""}]}',
           'fail with a delay: waiting, progress 0, no owner, no deadline, one failure more, with the error')
 from before b, after a;
 select is(a.not_before - a.updated, interval '90 s', 'until the delay is over') from after a;
@@ -194,8 +198,8 @@ from before;
 insert into after select * from scylla.fail('thrice', 'w', '{"code": "e3"}', '0');
 select is(to_jsonb(a) - 'updated',
           to_jsonb(b) - 'updated' || '{"spec": null, "args": null, "status": "aborted", "deadline": null, "failures": 3,
-            "errors": [{"code": "e1", "args": {}, "description": ""}, {"code": "e2", "args": {}, "description": ""},
-            {"code": "e3", "args": {}, "description": ""}]}',
+            "errors": [{"code": "e1", "args": {}, "message": ""}, {"code": "e2", "args": {}, "message": ""},
+            {"code": "e3", "args": {}, "message": ""}]}',
           'the last failure aborts: progress and owner stay, no TaskRetry in history')
 from before b, after a;
 select is(to_jsonb(a) || '{"spec": {}, "args": []}', seen('thrice'), 'the row returned is the row in the view')

@@ -59,7 +59,7 @@ begin
     return case
         when depth < 4 and chance(0.2) then (select jsonb_agg(any_json(depth + 1)) from generate_series(1, (random() * 3)::int))
         when depth < 4 and chance(0.4) then
-            (select jsonb_object_agg(pick('', 'code', 'args', 'description', 'initial', 'factor', 'max', 'jitter', 'rn', 'q', '€"\'), any_json(depth + 1))
+            (select jsonb_object_agg(pick('', 'code', 'args', 'message', 'description', 'initial', 'factor', 'max', 'jitter', 'rn', 'q', '€"\'), any_json(depth + 1))
              from generate_series(1, 1 + (random() * 3)::int))
         when chance(0.3) then to_jsonb(any_text('rn'))
         else pick('null', 'true', 'false', '0', '-1', '1e400', '-1e-400', '12345678901234567890', '0.5', '""', '[]', '{}', '"NaN"', '"x\u0001"')::jsonb
@@ -116,7 +116,7 @@ begin
             when 'settings' then any_object('default_timeout', 'retention', 'aging', 'max_attempts', 'retry', 'retention_completed',
                                             'retention_aborted', 'retention_cancelled', 'paused', 'max_running', 'events', 'notify')
             when 'options' then coalesce(any_object('priority', 'max_attempts', 'retry', 'on_dependency_failure', 'dedup_key'), '{}')
-            when 'error' then any_object('code', 'code', 'code', 'code', 'code', 'args', 'description')
+            when 'error' then any_object('code', 'code', 'code', 'code', 'code', 'args', 'message', 'description')
             else any_json() end::text
         when 'jsonb[]' then array(select any_json() from generate_series(1, (random() * 4)::int))::text
         when 'integer' then any_number()

@@ -35,7 +35,7 @@ select is((select not_before from scylla.get_task('t1')), null, 'it is not the t
 select is((select not_before from scylla.task where rn = 't1'), null, 'nor is it in the view');
 select is(later('t1', '59 min'), 'waiting [null]', 'as long as it is not over');
 select is(later('t1', '2 min'), 'aborted [null] dependency-timeout {"gate": 1}', 'then the task is aborted, by default');
-select is((select errors -> 0 ->> 'description' from scylla.get_task('t1')), 'what this task waits for has not come in time', 'and told why');
+select is((select errors -> 0 ->> 'message' from scylla.get_task('t1')), 'what this task waits for has not come in time', 'the error of the task says what it has waited for in vain');
 select is(submit_waiting('t2', '[{"callback": "a", "timeout": "1 h", "on_timeout": "abort"}]'), 'waiting [null]', 'abort may be named');
 select is(submit_waiting('t3', '[{"callback": "a", "timeout": "1 h", "on_timeout": "skip"}]'), 'waiting [null]', 'another task may be skipped');
 select is(submit_waiting('t4', '[{"callback": "a", "timeout": "1 h", "on_timeout": "ignore"}]'), 'waiting [null]', 'or go on');
@@ -157,6 +157,27 @@ select throws_ok(format('select submit_waiting(%L, %L)', 'bad', w), '22023', nul
 from unnest(array['[{"callback": "f", "timeout": 5}]', '[{"callback": "f", "timeout": "0 s"}]', '[{"callback": "f", "timeout": "-1 s"}]',
                   '[{"callback": "f", "timeout": "soon"}]', '[{"callback": "f", "timeout": "366 days"}]', '[{"callback": "f", "on_timeout": "skip"}]',
                   '[{"callback": "f", "timeout": "1 h", "on_timeout": "cascade"}]', '[{"callback": "f", "timeout": "1 h", "on_timeout": 1}]']) w;
+-- Checks are tried again, as sensors are: each try has the time of one.
+create function check_due(rn text, more jsonb) returns text language plpgsql as $$
+begin
+    perform scylla.submit('q', '1', rn => $1, wait_for => jsonb_build_array(jsonb_build_object('check', jsonb_build_object('queue', 'sensors', 'spec', 1)) || more));
+    return due($1);
+end $$;
+select is(check_due('k1', '{"timeout": "10 min"}'), '10 min', 'a check with a timeout');
+select is(check_due('k2', '{"timeout": "10 min", "retries": 3}'), '40 min', 'is waited for as often as its retries say, and once more');
+select is(check_due('k3', '{"timeout": "10 min", "execution_timeout": "4 min", "retries": 1}'), '8 min', 'the smaller of its two timeouts limits each try');
+select is(check_due('k4', '{"execution_timeout": "4 min", "retries": 0, "on_timeout": "skip"}'), '4 min', 'it may have one of them only');
+select is(check_due('k5', '{"retries": 2}'), 'never', 'without any it has no limit');
+set local scylla.check_timeout = '15 min';
+select is(check_due('k6', '{}'), '15 min', 'scylla.check_timeout limits a wait for a check that has no limit of its own');
+select is(check_due('k7', '{"retries": 2, "on_timeout": "ignore"}'), '45 min', '... for each try');
+select is(check_due('k8', '{"timeout": "1 h"}'), '60 min', '... unless it has one of its own');
+reset scylla.check_timeout;
+select refuses_argument($$ select check_due('bad', '{"timeout": "300 days", "retries": 1}') $$, 'retries', '1', 'The timeout times (retries + 1) must be at most 365 days.');
+select refuses_argument($$ select check_due('bad', '{"retries": -1}') $$, 'retries', '-1', 'It must be between 0 and 1000.');
+select refuses_argument($$ select submit_waiting('bad', '[{"callback": "f", "retries": 1}]') $$, 'wait_for', '{"retries": 1, "callback": "f"}',
+    'Only a check has "execution_timeout" and "retries".');
+
 select refuses_argument($$ select submit_waiting('bad', '[{"callback": "f", "on_timeout": "skip"}]') $$, 'wait_for',
     '{"callback": "f", "on_timeout": "skip"}', '"on_timeout" needs a "timeout".');
 select refuses_argument($$ select submit_waiting('bad', '[{"callback": "f", "timeout": "1 h", "on_timeout": "x"}]') $$, 'on_timeout', '"x"',

@@ -74,7 +74,7 @@ select is((scylla.complete('l2', 'w')).status, 'completed', 'who comes late and 
 select is(scylla.reset_expired(), 1::bigint, 'the run is ended');
 select is(to_jsonb(t) - '{created,updated,history,not_before}'::text[],
           '{"rn": "l1", "queue": "limited", "spec": {}, "status": "waiting", "priority": 0, "progress": 0, "owner": null, "deadline": null,
-            "errors": [{"code": "run-timeout", "args": {"run_timeout": "01:00:00"}, "description": "the run took longer than its run_timeout"}],
+            "errors": [{"code": "run-timeout", "args": {"run_timeout": "01:00:00"}, "message": "the run took longer than its run_timeout"}],
             "result": null, "metrics": null, "args": [], "attempt": 1, "failures": 1, "max_attempts": 2, "plan": null, "key": null,
             "pool": null, "state": null, "answers": 0, "answered": null}', 'which is a failure, with an error')
 from scylla.get_task('l1') t;

@@ -15,7 +15,6 @@ create index extra_waiting_errors on scylla.task_waiting using gin (errors);
 create index extra_outcome_aborted on scylla.task_outcome (finished) where status = 'aborted';
 create index extra_outcome_brin on scylla.task_outcome using brin (finished);
 create index extra_outcome_code on scylla.task_outcome ((errors -> -1 ->> 'code'));
-create unique index extra_spec_unique on scylla.task_spec ((spec ->> 'once')) where spec ? 'once';
 
 -- Every verb, on enough tasks for the rows to spread over pages. Which task gets which verb goes by the name: the view's
 -- own order is the planner's affair.
@@ -104,21 +103,6 @@ select cmp_ok((select count(*) from by_table(question)), '>', 0::bigint, 'which 
 from question;
 select set_eq(format('select * from by_index(%L)', question), format('select * from by_table(%L)', question), index
               || ' knows the same rows as the table') from question;
-
-select is(raised($$select scylla.submit('ix', '{"kind": "once", "once": "me"}', rn => 'once more')$$),
-          E'23505 scylla.task_spec/extra_spec_unique\n'
-          'duplicate key value violates unique constraint "extra_spec_unique"\n'
-          'Key ((spec ->> ''once''::text))=(me) already exists.',
-          'a unique index of the owner is kept; its error is not one of ours');
-select is(raised($$select scylla.submit_many('[{"queue": "ix", "spec": {"once": "me"}, "rn": "once more"}]')$$),
-          E'23505 scylla.task_spec/extra_spec_unique\n'
-          'duplicate key value violates unique constraint "extra_spec_unique"\n'
-          'Key ((spec ->> ''once''::text))=(me) already exists.',
-          'and so it is by submit_many');
-select refuses($$select scylla.submit('ix', '{"kind": "once", "once": "me too"}', rn => 'once')$$, '23505', 'unique',
-               'task "once" already exists');
-select is((scylla.submit('ix', '{"kind": "twice"}', rn => 'once again')).status, 'ready',
-          'what the index does not cover is not unique');
 
 -- Every entry of every btree, where the module is there to prove it.
 create function btree_is_sound(index regclass) returns boolean language plpgsql as $$

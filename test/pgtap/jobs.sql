@@ -56,7 +56,10 @@ select refuses_element(format($$select scylla.define_job('x', 'q', needs => '[%s
     'It must be an array of objects {"job": name, "max_lag": interval, "args": {...}, "unique": boolean, "allow_missing": boolean}.')
 from unnest(array['1', '{"job": "a"}', '{"max_lag": "1 day"}', '{"job": "a", "lag": 1, "max_lag": "1 day"}']) need;
 select refuses_element($$select scylla.define_job('x', 'q', needs => '[{"job": "a", "max_lag": "-1 s"}]')$$, 1, 'max_lag', '"-1 s"',
-                       'It must be between 0 and 100 years.');
+                       'It must be a number of seconds, or numbers with units, the largest first, as "90", "1.5 hours", "1 day 2 hours" or "PT30M".');
+select refuses_element(format($$select scylla.define_job('x', 'q', needs => '[{"job": "a", "max_lag": "%s"}]')$$, lag), 1, 'max_lag', format('"%s"', lag),
+                       'It must be between 0 and 100 years.')
+from unnest('{101 years,1201 mons,36501 days,100 years 501 days,178000000 years}'::text[]) lag;
 select refuses($$select scylla.define_job('x', 'q', needs => '[{"job": "nothing", "max_lag": "1 s"}]')$$, '42704', 'exists',
                'job "nothing" does not exist', table_ => 'job');
 select refuses($$select scylla.define_job('x', 'no such queue')$$, '42704', 'exists', 'queue "no such queue" does not exist', table_ => 'queue');
@@ -220,7 +223,7 @@ from unnest('{run_job,explain_job}'::text[]) f;
 
 -- ---- ids ---------------------------------------------------------------------------------------------------------------
 
-select refuses_argument($$select scylla.run_job('a')$$, 'ids', 'null', 'The job has no function select_work, so ids are needed.');
+select refuses_argument($$select scylla.run_job('a')$$, 'ids', 'null', 'The job has neither ids of its own nor a function select_work.');
 select refuses_argument($$select scylla.run_job('a', '{[1,)}')$$, 'ids', '{[1,)}', 'It must have an end on both sides.');
 select refuses($$select scylla.run_job('c', '{[-9223372036854775808,9223372036854775807)}')$$, '54000', 'max_tasks', 'job "c" would need more than 1000000000000000 ids', table_ => 'job');
 select refuses($$select scylla.run_job('c', '{[1,1000000000)}')$$, '54000', 'max_tasks', 'job "c" would need more than 1000000 tasks', table_ => 'job');
@@ -241,6 +244,17 @@ select refuses_argument($$select scylla.define_job('s', 'q', '{"select_work": "w
 drop function listed;
 select refuses($$select scylla.run_job('s')$$, '42804', 'select_work', 'function "test.listed", which selects the ids of job "s", is gone or was replaced',
                'It must have one argument of type jsonb and return setof bigint or bigint[].', table_ => 'job');
+
+select scylla.define_job('own', 'q', '{"ids": [[7, 9], [1, 2], [8, 12]]}') \g /dev/null
+select is(told('own', null), 'own {[1,3),[7,13)}: requested', 'a run that names no ids has those of the job');
+select is(told('own', '{[20,21)}'), 'own {[20,21)}: requested', '... unless it names some');
+select scylla.define_job('own', 'q', '{"ids": []}') \g /dev/null
+select scylla.run_job('own') as plan \gset
+select is((select row(status, tasks)::text from scylla.job_plan where plan = :'plan'), '(completed,0)', '... which may be none');
+select refuses_argument(format($$select scylla.define_job('own', 'q', '{"ids": %s}')$$, ids), 'ids', ids, 'It must be an array of ranges with both ends, as [[1, 3], [5, 5]].')
+from unnest(array['5', '[1, 2]', '"{[1,2)}"', '[[1]]', '[[1, 2, 3]]', '[[2, 1]]', '[[1, 2.5]]', '[["1", 2]]', '[[1, null]]', '[[1, 99999999999999999999]]', '{"a": [1, 2]}']) ids;
+select refuses_argument($$select scylla.define_job('own', 'q', '{"ids": [[1, 3]], "select_work": "test.every"}')$$, 'ids', '{[1,4)}',
+                        'A job with the function select_work has no ids of its own.');
 
 -- ---- options -----------------------------------------------------------------------------------------------------------
 
@@ -274,8 +288,17 @@ select is(waits(:'plan'), 'b [[3, 4]] <- e [[1, 3]] of another | b [[3, 4]] <- e
           'tasks wait for those of an older plan with a common id');
 select is((select waits_for from scylla.job_plan where plan = :'plan'), array[:'older'], 'the view says for which plan');
 select is((select waits_for from scylla.job_plan where plan = :'older'), '{}', 'which does not wait');
-select is((select string_agg(job || ' ' || array_to_string(depends_on, ','), ' | ') from scylla.explain_job('b', '{[1,2)}')),
-          format('e task %1$s/1 of plan %1$s | b e {[1,2)},task %1$s/1 of plan %1$s', :'older'), 'explain_job tells it');
+create function overdue(max_wait text) returns text language sql begin atomic
+    select scylla.define_job(name, queue, settings || jsonb_build_object('max_wait', max_wait), needs) from scylla.job_type where name in ('b', 'e');
+    select coalesce(string_agg(job, ' ' order by job), 'none') from scylla.job_plan where overdue;
+end;
+select is(overdue(null), 'none', 'a job that says nothing about it may wait as long as it has to');
+select is(overdue('1 hour'), 'none', '... and one that says so for an hour');
+select is(overdue('0'), 'b', 'the view says which runs have waited for older plans for longer than max_wait');
+select refuses_argument($$select scylla.define_job('b', 'q', '{"max_wait": "101 years"}')$$, 'max_wait', '"101 years"', 'It must be between 0 and 100 years.');
+select overdue(null) \g /dev/null
+select is(told('b', '{[1,2)}'), format('b {[1,2)} <- task %1$s/1 of plan %1$s: requested | e {[1,2)}: task %1$s/1 of plan %1$s brings it up to date', :'older'),
+          'a job that an older plan is still to run for the same ids is not run twice, and explain_job says why');
 select is((select string_agg(array_to_string(depends_on, ','), ' | ') from scylla.explain_job('b', '{[1,2)}', options => '{"wait": false}')), ' | e {[1,2)}', 'not if it is not wanted');
 select is((select string_agg(array_to_string(depends_on, ','), ' | ') from scylla.explain_job('b', '{[9,10)}')), ' | e {[9,10)}', 'nor for other ids');
 select is((select string_agg(array_to_string(depends_on, ','), ' | ') from scylla.explain_job('b', '{[1,2)}', options => '{"variant": "other"}')), ' | e {[1,2)}', 'nor for another variant');
@@ -288,6 +311,35 @@ select scylla.abort(rn, 'w', '{"code": "no"}') from scylla.lease('q', 'w') \g /d
 select is((select status from scylla.job_plan where plan = :'older'), 'failed', 'however it ends');
 select is(work(), 'e b b', 'they go on');
 select is((select row(status, waits_for)::text from scylla.job_plan where plan = :'plan'), '(completed,{})', 'to the end');
+
+-- A job that is needed is not run twice for ids for which an older plan has it queued or running.
+select scylla.forget_freshness('b'), scylla.forget_freshness('e'), scylla.mark_fresh('c', '{[1,7)}') \g /dev/null
+select scylla.run_job('e', '{[1,4)}') as older \gset
+select scylla.run_job('b', '{[1,3)}') as plan \gset
+select is(tasks(:'plan'), 'b [[1, 2]] waiting', 'a plan waits for the queued task of an older plan instead');
+select is(work(), 'e b', 'a run that has waited for the task of another plan goes on after it');
+select scylla.forget_freshness('b'), scylla.forget_freshness('e') \g /dev/null
+select scylla.run_job('e', '{[1,3)}') as older \gset
+select rn as running from scylla.lease('q', 'w') \gset
+select scylla.run_job('b', '{[1,3)}') as plan \gset
+select is(tasks(:'plan'), 'b [[1, 2]] waiting', 'also for one that runs');
+select scylla.run_job('a', '{[1,3)}') as above \gset
+select is((select string_agg(distinct spec ->> 'job', ' ') from scylla.task where plan = :'above'), 'a', 'a run plans no job that other plans have queued or running');
+select scylla.abort(:'running', 'w', '{"code": "no"}') \g /dev/null
+select is(tasks(:'plan'), 'b [[1, 2]] aborted', 'it fails with that task, as with one of its own');
+select is((select status from scylla.job_plan where plan = :'above'), 'failed', 'a plan fails when a task of another plan that it needs, directly or not, has failed');
+select scylla.mark_fresh('e', '{[1,3)}') \g /dev/null
+select scylla.run_job('e', '{[1,3)}') as older \gset
+select scylla.run_job('b', '{[1,3)}') as plan \gset
+select scylla.abort(rn, 'w', '{"code": "no"}') from scylla.lease('q', 'w') \g /dev/null
+select is(work(), 'b', 'but where the job was fresh enough, the outcome makes no difference');
+select scylla.forget_freshness('e') \g /dev/null
+select scylla.run_job('e', '{[1,3)}') as older \gset
+select is((select count(*) from scylla.explain_job('b', '{[1,3)}', options => '{"wait": false}') where runs and job = 'e'), 1::bigint, 'who does not wait runs it again');
+select is((select count(*) from scylla.explain_job('b', '{[1,3)}', options => '{"variant": "another"}') where runs and job = 'e'), 1::bigint, 'and so does another variant');
+select is((select count(*) from scylla.explain_job('b', '{[1,6)}') where runs and job = 'e'), 1::bigint, 'and a request for more ids of the slice');
+select is(work(), 'e', '(the last one)');
+select scylla.forget_freshness('c', '{[2,7)}') \g /dev/null
 
 -- One at a time.
 select scylla.define_job('one', 'q', '{"allow_multiple": false}') \g /dev/null
@@ -318,7 +370,7 @@ select is((select string_agg(format('%s %s', rn, not_before at time zone 'UTC'),
 select is((select options from scylla.job_plan where plan = 'named'), '{"prune": "chunk", "not_before": "2100-01-01 UTC"}', 'the options are kept but for the name');
 select refuses($$select scylla.run_job('t', '{[1,2)}', options => '{"plan": "named"}')$$, '42710', 'unique', 'plan "named" already exists', table_ => 'plan');
 select refuses_argument($$select scylla.run_job('t', '{[1,2)}', options => jsonb_build_object('plan', repeat('x', 191)))$$, 'plan', format('"%s..."', repeat('x', 60)), 'It must have 1 to 190 characters.');
-select refuses_argument($$select scylla.run_job('t', '{[1,2)}', options => '{"not_before": "soon"}')$$, 'not_before', '"soon"', 'It must be a timestamp.');
+select refuses_argument($$select scylla.run_job('t', '{[1,2)}', options => '{"not_before": "soon"}')$$, 'not_before', '"soon"', 'It must be a time as ISO 8601 has it, as "2026-11-28", "2026-11-28 08:30" or "2026-11-28T08:30:15+01:00".');
 select scylla.cancel_plan('named') \g /dev/null
 
 -- ---- what select_work may do ---------------------------------------------------------------------------------------------
@@ -412,7 +464,7 @@ select is((select last_error from scylla.schedules), '42704: role "nobody at all
 select scylla.unschedule('daily report') \g /dev/null
 -- Arguments.
 select refuses($$select scylla.schedule_job('x', '@daily', 'nothing', '{[1,4)}')$$, '42704', 'exists', 'job "nothing" does not exist', table_ => 'job');
-select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e')$$, 'ids', 'null', 'The job has no function select_work, so ids are needed.');
+select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e')$$, 'ids', 'null', 'The job has neither ids of its own nor a function select_work.');
 select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e', '{[1,)}')$$, 'ids', '{[1,)}', 'It must have an end on both sides.');
 select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e', '{[1,4)}', '[1]')$$, 'args', '[1]', 'It must be an object.');
 select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e', '{[1,4)}', '{"ids": 1}')$$, 'args', '{"ids": 1}', 'It may not have the member "ids", which the plan sets.');
@@ -507,7 +559,12 @@ select refuses($$select scylla.run_job('nothing', '{[1,2)}')$$, '42704', 'exists
 select refuses($$select scylla.mark_fresh('nothing', '{[1,2)}')$$, '42704', 'exists', 'job "nothing" does not exist', table_ => 'job');
 select refuses($$select scylla.forget_freshness('nothing')$$, '42704', 'exists', 'job "nothing" does not exist', table_ => 'job');
 select refuses_argument($$select scylla.mark_fresh('e', null)$$, 'ids', 'null', 'It must not be null.');
-select refuses_argument($$select scylla.mark_fresh('e', '{[1,2)}', 'infinity')$$, 'finished', 'infinity', 'It must be finite.');
+select refuses_argument(format($$select scylla.mark_fresh('e', '{[1,2)}', %L)$$, at), 'finished', at, 'It must be finite.') from unnest('{infinity,-infinity}'::text[]) at;
+select refuses_argument(format($$select scylla.mark_fresh('e', '{[1,2)}', %L)$$, at), 'finished', at::timestamptz::text,
+                        'It must not be in the future, apart from a minute by which clocks may differ.')
+from unnest(array['9999-12-31 00:00:00+00', '294276-12-31 23:59:59.999999+00', (clock_timestamp() + interval '1 day')::text]) at;
+select lives_ok($$select scylla.mark_fresh('e', '{[900,901)}', clock_timestamp() + interval '50 s')$$, 'a clock may be ahead by less than a minute');
+select cmp_ok((select began from scylla.job_freshness where job = 'e' and ids @> 900::bigint), '<=', clock_timestamp(), 'which is now: what comes later counts');
 select is(scylla.forget_freshness('c', '{[10,11)}'), 1::bigint, 'ids can be forgotten one by one');
 select is((select range_agg(ids) from scylla.job_freshness where job = 'c'), '{[1,2),[11,12),[20,25)}'::int8multirange, 'the others stay');
 select lives_ok($$select scylla.drop_job('t')$$);

@@ -70,6 +70,26 @@ from unnest(array['heartbeat(%L, ''w'', 0.5)', 'get_task(%L)', 'complete(%L, ''w
                   'abort(%L, ''w'', ''{"code": "x"}'')', 'cancel(%L)', 'submit(''many'', ''{}'')',
                   'list_tasks(''many'', ''ready'', max_tasks => 1)']) call;
 
+-- Nor do they depend on how often this transaction has moved the task: each time leaves a row that nobody can remove yet.
+create function moved_pages(task text, rounds int) returns int language plpgsql as $$
+declare
+    moves text[] := array(select format(call, task) from unnest(array[
+        'lease_task(%L, ''w'')', 'fail(%L, ''w'', ''{"code": "x"}'', retry_after => ''0'')', 'lease_task(%L, ''w'')', 'yield(%L, ''w'')',
+        'lease_task(%L, ''w'')', 'not_yet(%L, ''w'', ''0'')']) call);
+    move text;
+begin
+    for i in 1 .. rounds loop
+        foreach move in array moves loop
+            execute 'select from scylla.' || move;
+        end loop;
+    end loop;
+    return (select min(p) from (select sum(pages('select from scylla.' || m)) p from generate_series(1, 3) n, unnest(moves) m group by n) p);
+end $$;
+do $$ begin perform scylla.submit('moved', '1', rn => 'moved', max_attempts => 1000000); end $$;
+create temp table moved as select moved_pages('moved', 60) as few, moved_pages('moved', 600) as many;
+select diag(format('pages for six moves of a task after 360 others in the transaction, and after 3,960: %s and %s', few, many)) from moved;
+select cmp_ok(many, '<=', few * 3 / 2, 'a task that this transaction has moved thousands of times is moved as any other') from moved;
+
 -- The settings of a queue are read when the session uses it for the first time, or when they have changed.
 create function reads_of_queues(call text) returns bigint language plpgsql as $$
 declare

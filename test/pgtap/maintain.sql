@@ -55,13 +55,13 @@ end $$;
 truncate before;
 insert into before select * from scylla.task where rn = 'twice';
 select is(scylla.reset_expired(), 1::bigint, 'the last attempt runs out');
-select is(to_jsonb(a) - '{updated,history}'::text[] #- '{errors,0,description}',
+select is(to_jsonb(a) - '{updated,history}'::text[] #- '{errors,0,message}',
           to_jsonb(b) - '{updated,history}'::text[]
               || '{"status": "aborted", "owner": null, "deadline": null, "failures": 2, "errors": [{"code": "timeout",
                    "args": {}}]}',
           'max_attempts are used up: aborted, with the progress and without an owner, and an error says why')
 from before b join scylla.task a using (rn);
-select matches(errors -> 0 ->> 'description', '.', 'in words too') from scylla.get_task('twice');
+select matches(errors -> 0 ->> 'message', '.', 'in words too') from scylla.get_task('twice');
 select is(a.history, b.history || jsonb_build_object('_typ', 'TaskTimeout', 'worker', 'w', 'attempt', 2, 'progress',
                                                      0.25, 'time', in_history(a.updated)),
           'and history tells whose it was') from before b join scylla.task a using (rn);

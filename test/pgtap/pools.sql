@@ -33,6 +33,35 @@ select bad($$ select scylla.create_pool('x', '{"a": 1000000000000000}') $$, 'inv
 select bad($$ select scylla.create_pool('x', '{"a": 1}', 'fair') $$, 'invalid value for argument "policy": "fair"');
 select bad($$ select scylla.create_pool('x', '{"a": 1}', settings => '{"max_bypass": -1}') $$, 'invalid value for argument "max_bypass": -1');
 select bad($$ select scylla.create_pool('x', '{"a": 1}', settings => '{"size": 1}') $$, 'invalid value for argument "settings": "size"');
+-- Who has changed the limit of a tag.
+create role scylla_test_limiter;
+grant usage on schema scylla to scylla_test_limiter;
+grant execute on function scylla.alter_pool, scylla.drain_pool, scylla.resume_pool to scylla_test_limiter;
+select scylla.create_pool('tag:db', '{"permits": 3}'), scylla.grant_pool('tag:db', 'scylla_test_limiter', 'admin') \g /dev/null
+set local role scylla_test_limiter;
+select scylla.alter_pool('tag:db', '{"capacity": {"permits": 5}}') \g /dev/null
+select scylla.alter_pool('tag:db', '{"capacity": {"permits": 5}}') \g /dev/null
+select scylla.drain_pool('tag:db') \g /dev/null
+set local role none;
+select scylla.resume_pool('tag:db'), scylla.alter_pool('tag:db', '{"policy": "strict", "metrics_max_age": "1 hour"}') \g /dev/null
+create temp view history as
+    select case when author ~ '^scylla_test' then author else 'owner' end || ': ' || (
+               select string_agg(concat(key, ' ', previous -> key, ' -> ', value), ', ' order by key) from jsonb_each(settings)
+               where previous -> key is distinct from value) collate "default" as change
+    from scylla.pool_history where pool = 'tag:db' order by changed;
+select results_eq('select change from history', array['owner: capacity  -> {"permits": 3}, drained  -> false, max_bypass  -> 100, metrics_max_age  -> null, policy  -> "backfill"',
+    'scylla_test_limiter: capacity {"permits": 3} -> {"permits": 5}', 'scylla_test_limiter: drained false -> true', 'owner: drained true -> false',
+    'owner: metrics_max_age null -> "01:00:00", policy "backfill" -> "strict"'], 'pool_history tells who has changed the limit of a tag, and what else; what changes nothing is no change');
+do $$ begin
+    for i in 1..1010 loop
+        perform scylla.alter_pool('tag:db', jsonb_build_object('max_bypass', i));
+    end loop;
+end $$;
+select results_eq($$select count(*), min((settings ->> 'max_bypass')::int), count(*) filter (where previous is null) from scylla.pool_history where pool = 'tag:db'$$,
+    $$values (1000::bigint, 11, 1::bigint)$$, 'the last 1,000 changes are kept');
+select scylla.drop_pool('tag:db') \g /dev/null
+select is((select count(*) from scylla.pool_change), (select count(*) from scylla.pool_history), '... until the pool is dropped');
+
 select refuses($$ select scylla.alter_pool('nothing', '{}') $$, '42704', 'exists', 'pool "nothing" does not exist', table_ => 'pool');
 select bad($$ select scylla.alter_pool('permits', '{"size": 1}') $$, 'invalid value for argument "changes": "size"');
 select refuses($$ select scylla.place('nothing') $$, '42704', 'exists', 'pool "nothing" does not exist', table_ => 'pool');
@@ -138,7 +167,10 @@ select is(placed('cluster'), 'B@cluster D@cluster', 'a report makes room');
 select scylla.report_usage('cluster', '{"cores": 5000, "memory_gb": 2000}', clock_timestamp() - interval '1 day') \g /dev/null
 select is(free('cluster'), '{"cores": 1999, "memory_gb": 1399}', 'an older report changes nothing');
 select bad($$ select scylla.report_usage('cluster', '{"gpus": 1}') $$, 'invalid value for argument "used": "gpus"');
-select throws_ok($$ select scylla.report_usage('cluster', '{}', clock_timestamp() + interval '1 day') $$, '22023', null, 'a report from the future');
+select throws_ok(format($$ select scylla.report_usage('cluster', '{}', %s) $$, at), '22023', null, 'a report from the future')
+from unnest(array[$$clock_timestamp() + interval '1 day'$$, $$'9999-12-31Z'$$, $$'infinity'$$, $$'-infinity'$$]) at;
+select lives_ok($$ select scylla.report_usage('cluster', '{"cores": 5000, "memory_gb": 2000}', clock_timestamp() + interval '50 s') $$, 'a clock may be ahead by less than a minute');
+select is((select reported_at <= clock_timestamp() from scylla.pool where pool = 'cluster'), true, 'which is now: what comes later counts');
 
 -- Old metrics close a pool.
 select scylla.alter_pool('cluster', '{"metrics_max_age": "1 hour"}') \g /dev/null

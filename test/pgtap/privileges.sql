@@ -25,7 +25,7 @@ select p.oid, p.proname::text as name,
        format('%s scylla.%I(%s)', case p.prokind when 'p' then 'call' else 'select' end, p.proname,
               (select string_agg(format('null::%s', t::regtype), ', ' order by n)
                from unnest(p.proargtypes) with ordinality _ (t, n))) as call
-from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_first_in_line,_fresh_ranges,_history,_job_nodes,_may_view,_may_watch,_no_such_job,_plan_nodes,_plan_waits,_pool_lines,_step_signals,_step_times}');
+from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_duration,_first_in_line,_fresh_ranges,_history,_job_nodes,_may_view,_may_watch,_no_such_job,_plan_nodes,_plan_waits,_pool_lines,_step_signals,_step_times}');
 -- Every relation, and ways of touching it.
 create temp table touch as
 select c.relname::text as name, statement
@@ -354,12 +354,13 @@ select is_empty($$
     select 'routine', p.proname, a.privilege_type from pg_proc p,
     aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0
-          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._first_in_line', 'scylla._fresh_ranges', 'scylla._history', 'scylla._job_nodes', 'scylla._may_view', 'scylla._may_watch', 'scylla._no_such_job', 'scylla._plan_nodes', 'scylla._plan_waits', 'scylla._pool_lines', 'scylla._step_signals', 'scylla._step_times'])$$,
+          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._duration', 'scylla._first_in_line', 'scylla._fresh_ranges', 'scylla._history', 'scylla._job_nodes', 'scylla._may_view', 'scylla._may_watch', 'scylla._no_such_job', 'scylla._plan_nodes', 'scylla._plan_waits', 'scylla._pool_lines', 'scylla._step_signals', 'scylla._step_times'])$$,
     'PUBLIC holds nothing in the schema');
 select results_eq($$select p.proname::text collate "default", a.privilege_type, p.proowner::regrole
                     from pg_proc p, aclexplode(p.proacl) a
                     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0 order by 1$$,
                   $$values ('_args', 'EXECUTE', current_user::regrole), ('_check_max_tasks', 'EXECUTE', current_user::regrole),
+                           ('_duration', 'EXECUTE', current_user::regrole),
                            ('_first_in_line', 'EXECUTE', current_user::regrole),
                            ('_fresh_ranges', 'EXECUTE', current_user::regrole),
                            ('_history', 'EXECUTE', current_user::regrole),

@@ -129,9 +129,9 @@ select c.* from unnest(array[$$alter_queue($1, '{}')$$, 'pause_queue($1)', 'resu
 create temp table bad (argument text, sql text, json jsonb, shown text, rule text);
 insert into bad values
     ('default_timeout', $$'0'$$, '"0 s"', '00:00:00', 'It must be more than 0 and at most 365 days.'),
-    ('retention_completed', $$'-1 s'$$, '"-1 s"', '-00:00:01', 'It must be between 0 and 36500 days.'),
+    ('retention_completed', $$'-1 s'$$, null, '-00:00:01', 'It must be between 0 and 36500 days.'),
     ('retention_aborted', $$'36501 days'$$, '"36501 days"', '36501 days', 'It must be between 0 and 36500 days.'),
-    ('retention_cancelled', $$'-1 day'$$, '"-1 day"', '-1 days', 'It must be between 0 and 36500 days.'),
+    ('retention_cancelled', $$'-1 day'$$, null, '-1 days', 'It must be between 0 and 36500 days.'),
     ('aging', '1001', '1001', '1001', 'It must be between 0 and 1000 points per second.'),
     ('max_attempts', '0', '0', '0', 'It must be at least 1.'),
     ('max_running', '0', '0', '0', 'It must be at least 1.'),
@@ -167,9 +167,10 @@ insert into bad values
     ('retry', $$'null'$$, null, 'null', 'It must be an object.'),
     ('retry', $$'{"colour": 1}'$$, '{"colour": 1}', '"colour"',
      'It may have "initial", "factor", "max" and "jitter".'),
-    ('initial', null, '{"initial": "-1 s"}', '-00:00:01', 'It must be between 0 and 365 days.'),
+    ('initial', null, '{"initial": "-1 s"}', '"-1 s"', 'It must be a number of seconds, or numbers with units, the largest first, as "90", "1.5 hours", "1 day 2 hours" or "PT30M".'),
+    ('initial', null, '{"initial": "1 minute 1 hour"}', '"1 minute 1 hour"', 'It must be a number of seconds, or numbers with units, the largest first, as "90", "1.5 hours", "1 day 2 hours" or "PT30M".'),
     ('initial', null, '{"initial": 5}', '5', 'It must be a text.'),
-    ('initial', null, '{"initial": "soon"}', '"soon"', 'It must be an interval.'),
+    ('initial', null, '{"initial": "soon"}', '"soon"', 'It must be a number of seconds, or numbers with units, the largest first, as "90", "1.5 hours", "1 day 2 hours" or "PT30M".'),
     ('max', null, '{"max": "366 days"}', '366 days', 'It must be between 0 and 365 days.'),
     ('factor', null, '{"factor": 0.99}', '0.99', 'It must be between 1 and 1000.'),
     ('factor', null, '{"factor": 1001}', '1001', 'It must be between 1 and 1000.'),
@@ -191,7 +192,9 @@ from (values ('5', 'settings', '5', 'It must be an object.'), ('[]', 'settings',
              (null, 'settings', 'null', 'It must be an object.'),
              ('{"colour": 1}', 'settings', '"colour"', 'There is no such setting of a queue.'),
              ('{"queue": "x"}', 'settings', '"queue"', 'There is no such setting of a queue.'),
-             ('{"retention": "for ever"}', 'retention', '"for ever"', 'It must be an interval.'),
+             ('{"retention": "1,500 seconds"}', 'retention', '"1,500 seconds"', 'It must be a number of seconds, or numbers with units, the largest first, as "90", "1.5 hours", "1 day 2 hours" or "PT30M".'),
+             ('{"retention_completed": "-1 s"}', 'retention_completed', '"-1 s"', 'It must be a number of seconds, or numbers with units, the largest first, as "90", "1.5 hours", "1 day 2 hours" or "PT30M".'),
+             ('{"retention": "for ever"}', 'retention', '"for ever"', 'It must be a number of seconds, or numbers with units, the largest first, as "90", "1.5 hours", "1 day 2 hours" or "PT30M".'),
              ('{"retention": 5}', 'retention', '5', 'It must be a text.'),
              ('{"aging": "5"}', 'aging', '"5"', 'It must be a number.'),
              ('{"max_attempts": 1.5}', 'max_attempts', '1.5', 'It must be a whole number.'),
@@ -331,6 +334,17 @@ select is((select count(*) from scylla.submit_many('[{"queue": "doomed anew", "s
 select is(scylla.submit_bulk('doomed anew', '{1}', '{doomed cancelled}'), 1::bigint, 'and for submit_bulk');
 select is((select count(distinct s.queue) from scylla.task_spec s join scylla.queue q on q.id = s.queue where rn like 'doomed %'),
           5::bigint, 'they are in queues that are made anew');
+do $$ begin
+    perform scylla.submit('needed', '1', rn => 'needed');
+    perform scylla.lease('needed', 'w');
+    perform scylla.submit(queue, '1', rn => queue || ' needs', depends_on => '{needed}') from unnest('{needed,elsewhere}'::text[]) queue;
+    perform scylla.complete('needed', 'w', result => '9');
+    perform scylla.drop_queue('needed', force => true);
+end $$;
+select is((scylla.submit('needed', '2', rn => 'needed')).status, 'ready',
+          'the name is free although live tasks need the result, one of that queue and one of another');
+select is((scylla.lease_task('elsewhere needs', 'w')).args, '[9]', 'the task of another queue still gets the result');
+select scylla.complete('elsewhere needs', 'w') \g /dev/null
 select scylla.maintain();
 select is_empty('select * from scylla.queue_dropped', 'maintain() removes what is left');
 select is_empty($$select from scylla.task_spec s where not exists (select from scylla.queue q where q.id = s.queue)$$, 'all of it');

@@ -71,7 +71,9 @@ select raises($$select scylla.restart_run('roots', 1, 'RESTART_FROM_SPECIFIC', s
 select scylla.restart_run('roots', 1, 'RESTART_FROM_SPECIFIC', step => 'j9') \g /dev/null
 select advance();
 select is(work_all('b') || ' ' || coalesce(work_all('a'), '') , 'j9 j8 ', 'the other one runs again, and what only hangs on it');
-select is(steps('roots') || ', ' || status('roots'), 'j8 SUCCEEDED, j9 SUCCEEDED, SUCCEEDED', 'the first one is to be created again');
+select is(steps('roots') || ', ' || status('roots'), 'j3 FATALLY_FAILED, j8 SUCCEEDED, j9 SUCCEEDED, SUCCEEDED', 'the first one stays as it was');
+select is((select array_agg(step) from scylla.failed_steps('roots', 1)), '{j3}', 'which tells why the instance has failed');
+select is(rollup_of('roots'), '4: FATALLY_FAILED 1, NOT_CREATED 1, SUCCEEDED 2', 'also in the rollup');
 select is((select array_agg(format('%s.%s %s', run, attempt, status)) from scylla.workflow_step_attempt where workflow = 'roots' and step = 'j3'), '{"1.1 FATALLY_FAILED"}',
           'what it was is still told');
 select is((select array_agg(instance_status order by run) from scylla.workflow_run where workflow = 'roots'), '{FAILED,FAILED}',
@@ -134,6 +136,41 @@ select is(steps('given'), 'p SUCCEEDED, q UNSATISFIED', 'conditions decide again
 
 select start('given', '{"day": "x"}') \g /dev/null
 select scylla.kill_run('given', 2), advance() \g /dev/null
+-- Of steps, at a start (4.4).
+select make('to-steps', jsonb_build_array(step('p', '{}', '{"params": {"n": {"type": "LONG", "value": 1}, "q": {"type": "STRING", "value": "$n"}}}'),
+    each('l', 1, jsonb_build_array(step('in', '{}', '{}', 'B'))))) \g /dev/null
+select refuses_argument($$select scylla.start_workflow('to-steps', step_params => '{"in": {"n": 2}}')$$, 'step_params', '"in"', 'The workflow has no such step outside of its loops.');
+select refuses_argument($$select scylla.start_workflow('to-steps', step_params => '{"p": 2}')$$, 'step_params', '2', 'Its members must be objects.');
+select raises($$select scylla.start_workflow('to-steps', step_params => '{"p": {"x y": 2}}')$$, '22023', 'workflow', 'params');
+select instance from scylla.start_workflows('[{"workflow": "to-steps", "step_params": {"p": {"n": 5}}}]') \g /dev/null
+select advance();
+select is((select spec -> 'params' from scylla.task where queue = 'a' and status = 'ready') @> '{"n": 5, "q": "5"}', true, 'start_workflow() gives parameters to steps');
+select is((select array_agg(step_params) from scylla.workflow_run where workflow = 'to-steps'), array['{"p": {"n": 5}}'::jsonb], 'the run shows them');
+select break('a', '{"code": "x", "retryable": false}'), work('b') \g /dev/null
+select scylla.restart_run('to-steps', 1), advance() \g /dev/null
+select is((select spec #>> '{params,n}' from scylla.task where queue = 'a' and status = 'ready'), '5', 'a restart keeps them');
+create function source_of(of_step text, of_name text) returns text language sql as $$
+    select format('%s %s %s %s', type, mode, value, source) from scylla.workflow_param where workflow = 'to-steps' and step is not distinct from of_step and name = of_name
+$$;
+select is(source_of('p', 'n'), 'LONG MUTABLE 5 LAUNCH', 'a parameter of a step that a start has given');
+select is(source_of('p', 'q'), 'STRING MUTABLE "5" DEFINITION', '... that the definition has');
+select is(source_of('p', 'step_id'), 'STRING RESERVED "p" SYSTEM_DEFAULT', '... that every step has');
+select is(source_of(null, 'RUN_TS') ~ '^LONG MUTABLE_ON_START .* SYSTEM_DEFAULT$', true, 'a parameter that every run has');
+select work('a', '{"params": {"q": "done"}}') \g /dev/null
+select is(source_of('p', 'q'), 'STRING MUTABLE "done" OUTPUT_PARAMETER', 'what a worker has put out');
+select scylla.restart_run('to-steps', 1, 'RESTART_FROM_BEGINNING', params => '{"z": {"type": "DOUBLE", "value": 1.5, "mode": "CONSTANT"}}', step_params => '{"p": {"n": 6}}'), advance() \g /dev/null
+select is(source_of('p', 'n') || ', ' || source_of(null, 'z'), 'LONG MUTABLE 6 RESTART, DOUBLE CONSTANT 1.5 RESTART', 'what a restart has given');
+select work_all('a'), work_all('b') \g /dev/null
+
+select make('derived', jsonb_build_array(step('p', '{}', '{"params": {"path": {"type": "STRING", "value": "/$day"}}}')),
+            '{"params": {"day": {"type": "STRING", "value": "monday"}, "name": {"type": "STRING", "expression": "\"of \" + day"}}}') \g /dev/null
+select start('derived') \g /dev/null
+select break('a', '{"code": "x", "retryable": false}') \g /dev/null
+select scylla.restart_run('derived', 1, params => '{"day": "friday"}'), advance() \g /dev/null
+select is((select params ->> 'name' from scylla.workflow_run where workflow = 'derived' and run = 2), 'of monday', 'a parameter that was computed from one that is changed keeps its value (4.4)');
+select is((select spec #>> '{params,path}' from scylla.task where queue = 'a' and status = 'ready'), '/friday', 'those of steps are computed again');
+select work_all() \g /dev/null
+
 update scylla.workflow_run_state set params = '{}' where workflow = 'given' and instance = 2;
 select scylla.restart_run('given', 2, params => '{"hour": 3}', skip_steps => '{p,q}'), advance() \g /dev/null
 select is((select row(params ->> 'day', params ->> 'hour', params ->> 'workflow_id', status)::text from scylla.workflow_run where workflow = 'given' and instance = 2 and run = 2),
@@ -182,6 +219,29 @@ select is(steps('again'), 'p{1} SUCCEEDED, p{2} SUCCEEDED, q{1} SUCCEEDED, q{2} 
 select work('b'), work('a'), work('b') \g /dev/null
 select is(status('again') || ' ' || steps('again'), 'SUCCEEDED p{1} SUCCEEDED, p{2} SUCCEEDED, p{3} SUCCEEDED, q{1} SUCCEEDED, q{2} SUCCEEDED, q{3} SUCCEEDED, w SUCCEEDED',
           'with the values that it had');
+
+-- Iterations of a loop that is to run again are not shown: they are history, or wait for their loop, which may go on with them.
+select make('stale', jsonb_build_array(step('f', '{"l": "true"}', '{}', 'B'), foreach_step('l', 2, jsonb_build_array(step('p'))))) \g /dev/null
+select start('stale') \g /dev/null
+select work('b'), work('a'), work('a') \g /dev/null
+create function shown() returns text language sql as $$
+    select concat_ws('; ', steps('stale'), (select count(*) || ' iterations' from scylla.workflow_loop_iteration where workflow = 'stale'), rollup_of('stale'),
+        'failed: ' || (select string_agg(step || coalesce(iterations::text, ''), ' ' order by step) from scylla.failed_steps('stale', 1)))
+$$;
+select is(shown(), 'f SUCCEEDED, l SUCCEEDED, p{1} SUCCEEDED, p{2} SUCCEEDED; 2 iterations; 3: SUCCEEDED 3', 'a run with a loop');
+select scylla.restart_run('stale', 1, 'RESTART_FROM_BEGINNING'), advance() \g /dev/null
+select is(shown(), 'f RUNNING; 0 iterations; 2: NOT_CREATED 1, RUNNING 1', 'the loop will run again: what it has done is history');
+select work('b'), work('a'), break('a', '{"code": "x", "retryable": false}') \g /dev/null
+select is(shown(), 'f SUCCEEDED, l FATALLY_FAILED, p{1} SUCCEEDED, p{2} FATALLY_FAILED; 2 iterations; 3: FATALLY_FAILED 1, SUCCEEDED 2; failed: p{2}', 'now it has failed');
+select scylla.restart_step('stale', 1, 'f'), advance() \g /dev/null
+select is(shown(), 'f RUNNING; 0 iterations; 2: NOT_CREATED 1, RUNNING 1', 'until it goes on, its iterations are not shown');
+select break('b', '{"code": "x", "retryable": false}') \g /dev/null
+select is(shown(), 'f FATALLY_FAILED; 0 iterations; 2: FATALLY_FAILED 1, NOT_CREATED 1; failed: f', 'the run has failed for the step before it');
+select scylla.restart_run('stale', 1), advance(), work('b') \g /dev/null
+select is(shown(), 'f SUCCEEDED, l RUNNING, p{1} SUCCEEDED, p{2} RUNNING; 2 iterations; 3: RUNNING 1, SUCCEEDED 2', 'it goes on');
+select work('a') \g /dev/null
+select is(status('stale'), 'SUCCEEDED', 'to its end');
+select is_empty('select * from scylla.check()', 'nothing is wrong');
 
 -- Of many iterations only those that have failed are touched.
 select make('big', '[{"foreach": {"id": "l", "concurrency": 500, "failure_mode": "IGNORE_FAILURE", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(1, 25001, 1)"}}}}, "steps": [{"step": {"id": "s", "type": "NoOp"}}, {"step": {"id": "t", "type": "A"}}]}}]', '{}', '{"step_concurrency": 500}') \g /dev/null

@@ -44,8 +44,8 @@ select is(restarted('child', 1, params => '{"x": 9}'), '1 top 1 2', 'a restart o
 select advance(), advance() \g /dev/null
 select is(format('%s; %s; %s', runs('top'), runs('parent'), runs('child')), '1 FAILED, 2 IN_PROGRESS; 1 FAILED, 2 IN_PROGRESS; 1 FAILED, 2 IN_PROGRESS',
           'all of them run again, no other instance is started');
-select is(steps('top') || '; ' || steps('parent') || '; ' || steps('child'), 'down RUNNING; sub RUNNING; c1 SUCCEEDED, c2 RUNNING',
-          'of each only what is on the way: a step beside it, which has failed, too, is left for another restart (11.3)');
+select is(steps('top') || '; ' || steps('parent') || '; ' || steps('child'), 'down RUNNING; beside FATALLY_FAILED, sub RUNNING; c1 SUCCEEDED, c2 RUNNING',
+          'of each only what is on the way: a step beside it, which has failed, too, stays as it is (11.3)');
 select is((select string_agg(workflow || ' ' || (params ->> 'x'), ', ' order by workflow) from scylla.workflow_run where run = 2 and params ? 'x'),
           'child 9, parent 5', 'parameters go to the last one only (4.4)');
 select is((select jsonb_pretty(restart - 'below') || (restart #>> '{below,workflow}') || (restart #>> '{below,below,workflow}') || (restart #>> '{below,below,params}')
@@ -72,7 +72,7 @@ select work_all('a'), work_all('b') \g /dev/null
 select is(status('top'), 'SUCCEEDED', 'to the end');
 select is(scylla.skip_step('child', 1, 'c2') > 0, true, 'and so does skip_step()');
 select advance(), advance(), advance() \g /dev/null
-select is(steps('child') || '; ' || steps('parent'), 'c1 SUCCEEDED, c2 SKIPPED; sub SUCCEEDED, then RUNNING', 'the step is skipped, and its parents go on');
+select is(steps('child') || '; ' || steps('parent'), 'c1 SUCCEEDED, c2 SKIPPED; beside FATALLY_FAILED, sub SUCCEEDED, then RUNNING', 'the step is skipped, and its parents go on');
 select work_all('b') \g /dev/null
 select is_empty('select * from scylla.check()', 'nothing is wrong');
 
@@ -101,7 +101,7 @@ select fail_at('c1'), fail_at('beside') \g /dev/null
 select is(status('goes_on') || ' ' || steps('goes_on') || ' ' || status('parent', 2), 'IN_PROGRESS down FATALLY_FAILED, other RUNNING FAILED', 'a run goes on, its subworkflow has failed');
 select is(restarted('child', 3), '2 goes_on 1 1', 'the restart is delegated to it (11)');
 select advance(), advance() \g /dev/null
-select is(steps('goes_on') || '; ' || steps('parent', 2) || '; ' || steps('child', 3), 'down RUNNING, other RUNNING; sub RUNNING; c1 RUNNING', 'its step gets another attempt, with the way down');
+select is(steps('goes_on') || '; ' || steps('parent', 2) || '; ' || steps('child', 3), 'down RUNNING, other RUNNING; beside FATALLY_FAILED, sub RUNNING; c1 RUNNING', 'its step gets another attempt, with the way down');
 select is((select string_agg(workflow || ' ' || step || ' ' || action || ' ' || outcome, ', ') from scylla.workflow_action where workflow = 'goes_on'), 'goes_on down restart RUNNING', 'the action is on this step');
 select is(runs('parent', 2) || '; ' || runs('child', 3), '1 FAILED, 2 IN_PROGRESS; 1 FAILED, 2 IN_PROGRESS', 'and those below have another run');
 select fail_at('c1') \g /dev/null
@@ -133,18 +133,19 @@ select fail_at('p', '[1]'), fail_at('p', '[3]'), fail_at('r', '[3]'), work_all('
 select is(status('each') || (select count(*)::text from scylla.workflow_step where workflow = 'each' and status = 'FATALLY_FAILED'), 'FAILED4', 'two iterations have failed');
 select is(scylla.restart_step('each', 1, 'p', '{3}') > 0, true, 'a step of one of them is restarted');
 select advance(), advance() \g /dev/null
-select is(steps('each'), 'l RUNNING, p{1} FATALLY_FAILED, p{2} SUCCEEDED, p{3} RUNNING, p{4} SUCCEEDED, q{2} SUCCEEDED, q{4} SUCCEEDED, r{1} SUCCEEDED, r{2} SUCCEEDED, r{4} SUCCEEDED',
+select is(steps('each'), 'l RUNNING, p{1} FATALLY_FAILED, p{2} SUCCEEDED, p{3} RUNNING, p{4} SUCCEEDED, q{2} SUCCEEDED, q{4} SUCCEEDED, r{1} SUCCEEDED, r{2} SUCCEEDED, r{3} FATALLY_FAILED, r{4} SUCCEEDED',
           'iterations beside it are kept as they are, and in it the step beside it (11)');
-select is(rollup_of('each'), '13: FATALLY_FAILED 1, NOT_CREATED 4, RUNNING 1, SUCCEEDED 7', 'also in the rollup');
+select is(rollup_of('each'), '13: FATALLY_FAILED 2, NOT_CREATED 3, RUNNING 1, SUCCEEDED 7', 'also in the rollup');
 select is_empty('select * from scylla.check()', 'nothing is wrong');
 select work_all('a'), work_all('b') \g /dev/null
 select is(status('each') || (select error ->> 'message' from scylla.workflow_step where workflow = 'each' and step = 'l'), 'FAILED2 iterations have failed', 'the loop has not succeeded: an iteration, and a step of this one');
+select is((select string_agg(step || iterations::text, ' ' order by step) from scylla.failed_steps('each', 1)), 'p{1} r{3}', 'both are told');
 select scylla.restart_step('each', 1, 'p', '{1}') \g /dev/null
 select advance(), advance() \g /dev/null
 select work_all('a'), work_all('b') \g /dev/null
 select is(status('each') || (select error ->> 'message' from scylla.workflow_step where workflow = 'each' and step = 'l'), 'FAILED1 iteration has failed', 'then the other one');
 select scylla.restart_run('each', 1), advance(), advance() \g /dev/null
-select is(steps('each') like '%r{3} RUNNING%', true, 'a restart from what is incomplete finds the step that was held back');
+select is(steps('each') like '%r{3} RUNNING%', true, 'a restart from what is incomplete finds the step that an earlier one has left');
 select work_all('b'), work_all('a') \g /dev/null
 select is(status('each'), 'SUCCEEDED', 'and the run succeeds');
 select scylla.restart_step('each', 1, 'q', '{2}') \g /dev/null
@@ -196,7 +197,7 @@ select make('again', jsonb_build_array(jsonb_build_object('while', jsonb_build_o
 select start('again') \g /dev/null
 select work('a'), work('a'), work('b'), fail_at('p', '[2]'), fail_at('r', '[2]') \g /dev/null
 select scylla.restart_step('again', 1, 'r', '{2}'), advance(), advance() \g /dev/null
-select is(steps('again'), 'p{1} SUCCEEDED, q{1} SUCCEEDED, r{1} SUCCEEDED, r{2} RUNNING, w RUNNING', 'a step of the last iteration of a while');
+select is(steps('again'), 'p{1} SUCCEEDED, p{2} FATALLY_FAILED, q{1} SUCCEEDED, r{1} SUCCEEDED, r{2} RUNNING, w RUNNING', 'a step of the last iteration of a while');
 select is(raised($$select scylla.restart_step('again', 1, 'q', '{1}')$$), E'55000 scylla.workflow/status\nstep "q" {1} of instance 1 of workflow "again" is SUCCEEDED and cannot be restarted\n', 'others are complete');
 select work('b') \g /dev/null
 select scylla.restart_run('again', 1), advance(), advance(), work_all('a'), work_all('b'), work_all('a') \g /dev/null

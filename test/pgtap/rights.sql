@@ -24,8 +24,8 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
     ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
-grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.job_template, scylla.workflow_run, scylla.workflow_step, scylla.workflow_step_attempt, scylla.workflow_loop_iteration, scylla.workflow_rollup, scylla.workflow_timeline, scylla.workflow_lineage, scylla.workflow_action, scylla.workflow_breakpoint, scylla.workflow_backfill, scylla.workflow_backfill_item, scylla.stat_workflow, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
-    scylla.stat_worker, scylla.stat_monitor, scylla.stat_server_worker, scylla.stat_waiting, scylla.stat_trigger, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
+grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.job_template, scylla.workflow_run, scylla.workflow_step, scylla.workflow_step_attempt, scylla.workflow_loop_iteration, scylla.workflow_param, scylla.workflow_rollup, scylla.workflow_timeline, scylla.workflow_lineage, scylla.workflow_action, scylla.workflow_breakpoint, scylla.workflow_backfill, scylla.workflow_backfill_item, scylla.stat_workflow, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.pool_history, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+    scylla.stat_worker, scylla.stat_monitor, scylla.stat_server_worker, scylla.stat_database, scylla.stat_clock, scylla.stat_waiting, scylla.stat_trigger, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
 -- What a query (of one value) gives a role, or how it is refused; nothing of it stays.
@@ -93,7 +93,7 @@ do $$ begin
     update scylla.workflow_backfill_item_state set backfill = 1;
     update scylla.workflow_run_state set backfill = 1 where backfill is not null;
     perform scylla.pause_backfill(1), scylla._advance(), scylla.set_breakpoint('theirs', 's', 1);
-    insert into scylla.workflow_action_state (root, kind, role, done, outcome) select id, 'stop', current_user, now(), status from scylla.workflow_run_state;
+    insert into scylla.workflow_action_state (root, run, kind, role, done, outcome) select id, run, 'stop', current_user, now(), status from scylla.workflow_run_state;
     perform scylla.create_pool('their pool', '{"a": 2}');
     update scylla.resource_pool set owner = 'scylla test owner';
     perform scylla.submit('a queue of the superuser', '1', rn => 'placed', needs => '{"their pool": {"a": 2}}');
@@ -197,6 +197,8 @@ insert into way values
 ('view stat_worker',   $$select leases from scylla.stat_worker where queue = 'r'$$,            '2', 'null',   'yyyyeeeyeeye'),
 ('view stat_monitor',  $$select count(*) < 2 from scylla.stat_monitor$$,                       'true', null,  'yyyyyyyyyyyy'),
 ('view stat_server_worker', $$select count(*) from scylla.stat_server_worker where role is not null$$, '0', null,     'yyyyyyyyyyyy'),
+('view stat_database', $$select count(*) < 100 from scylla.stat_database$$,                    'true', null,  'yyyyyyyyyyyy'),
+('view stat_clock',    $$select ahead || what from scylla.stat_clock where what = 'leases'$$,  '0leases', null, 'yyyyyyyyyyyy'),
 ('count_tasks',        $$select sum(tasks) from scylla.count_tasks('r')$$,                     '7', 'null',   'yyyyeeeyeeye'),
 ('count_tasks',        $$select sum(tasks) from scylla.count_tasks() where queue_name = 'r'$$, '7', 'null',   'yyyyeeeyeeye'),
 ('read_workflow_events', $$select count(*) from scylla.read_workflow_events()$$,                 '0', null,     'yyyyyyyyyyyy'),
@@ -285,6 +287,7 @@ insert into way values
 ('view stat_trigger',  $$select waiting || ' ' || failing from scylla.stat_trigger$$,           '1 1', 'null',    'yyyeeeeeeeye'),
 ('metrics',            $$select scylla.metrics() ~ 'trigger="their trigger"'$$,                 'true', 'false',  'yyyeeeeeeeye'),
 ('view pool_reservation', $$select rn from scylla.pool_reservation where pool = 'their pool'$$, 'placed', 'null', 'yyyyeeeeeeee'),
+('view pool_history',  $$select settings -> 'capacity' from scylla.pool_history where pool = 'their pool'$$, '{"a": 2}', 'null', 'yyyyeyyeeeee'),
 ('view pool_queue',    $$select reason from scylla.pool_queue where pool = 'their pool'$$, 'a short by 1 in pool their pool', 'null', 'yyyyeeeeeeee'),
 ('list_pool_queue',    $$select rn || ': ' || reason from scylla.list_pool_queue('their pool')$$, 'in line: a short by 1 in pool their pool', 'null', 'yyyyeeeeeeee'),
 ('run_job',            $$select length(scylla.run_job('their job', '{[1,2)}'))$$,               '36', null,    'yyyydydddddd'),
@@ -366,6 +369,7 @@ insert into way values
 ('view workflow_step', $$select count(*) from scylla.workflow_step$$,                          '2', '0',      'yyyyeyyeeeee'),
 ('view workflow_step_attempt', $$select count(*) from scylla.workflow_step_attempt$$,          '2', '0',      'yyyyeyyeeeee'),
 ('view workflow_loop_iteration', $$select count(*) from scylla.workflow_loop_iteration$$,      '0', '0',      'yyyyeyyeeeee'),
+('view workflow_param', $$select count(distinct instance) from scylla.workflow_param$$,          '2', '0',      'yyyyeyyeeeee'),
 ('view workflow_rollup', $$select count(*) from scylla.workflow_rollup$$,                        '2', '0',      'yyyyeyyeeeee'),
 ('view workflow_timeline', $$select count(distinct instance) from scylla.workflow_timeline$$,    '2', '0',      'yyyyeyyeeeee'),
 ('view workflow_lineage', $$select count(*) from scylla.workflow_lineage$$,                      '1', '0',      'yyyyeeyeeeee'),

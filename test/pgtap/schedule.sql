@@ -66,8 +66,17 @@ select refuses_argument('select next(null)', 'cron', 'null',
                         'It must have five fields (minute, hour, day of the month, month, day of the week), or be a '
                         'name like @daily or "30 seconds".');
 select refuses_argument(format('select next(''* * * * *'', %L)', zone), 'timezone', coalesce('"' || zone || '"', 'null'),
-                        'It must be the name of a time zone.')
+                        'It must be the name of a time zone, as "Europe/Berlin", or an offset from UTC, as "+02:00".')
 from unnest(array['Mars/Olympus', '', 'right/UTC']) zone;
+select refuses_argument(format('select next(''* * * * *'', %L)', zone), 'timezone', '"' || zone || '"', 'It must be the name of a time zone, as "Europe/Berlin", or an offset from UTC, as "+02:00".')
+from unnest(array['2', '5.5', 'foo5', 'UTC3', 'EST5', '<-03>3', 'CET-1CEST,M3.5.0,M10.5.0/3', '+24:00', '+25:00', '+02:60', 'Etc/GMT+25', 'America/New_York5', 'PST', 'CEST']) zone;
+select is(next('0 6 * * *', zone), at, 'six o''clock in ' || zone)
+from (values ('+02:00', timestamptz '2026-01-01 04:00Z'), ('+2', '2026-01-01 04:00Z'), ('UTC+2', '2026-01-01 04:00Z'), ('+05:30', '2026-01-01 00:30Z'), ('-8', '2026-01-01 14:00Z'),
+             ('GMT-3', '2026-01-01 09:00Z'), ('-0930', '2026-01-01 15:30Z'), ('Asia/Kolkata', '2026-01-01 00:30Z'), ('Etc/GMT-2', '2026-01-01 04:00Z'), ('Z', '2026-01-01 06:00Z'),
+             ('EST5EDT', '2026-01-01 11:00Z')) v (zone, at);
+select is(next(cron), at, cron)
+from (values ('0 3 1 1 sun', timestamptz '2026-01-01 03:00Z'), ('0 3 2 12 SAT,SUN', '2026-12-02 03:00Z'), ('0 3 1 1 0', '2026-01-01 03:00Z'), ('0 0 * * sat-sun', '2026-01-03 00:00Z'),
+             ('0 22-2 * * *', '2026-01-01 01:00Z'), ('0 0 1 nov-feb *', '2026-02-01 00:00Z'), (E'0 5 * * *\n', '2026-01-01 05:00Z'), (E'0\t5 * *\r\n*', '2026-01-01 05:00Z')) v (cron, at);
 select refuses_argument(format('select scylla.cron_next(''* * * * *'', %L)', t), 'after', t, 'It must be finite.')
 from unnest(array['infinity', '-infinity']) t;
 
@@ -113,7 +122,7 @@ from (values
     ('queue => ''''',                      '""',   'It must have 1 to 200 characters.'),
     ('spec => null',                       'null', 'A task must say what is to be done.'),
     ('spec => ''null''',                   'null', 'A task must say what is to be done.'),
-    ('timezone => ''Here''',               '"Here"', 'It must be the name of a time zone.'),
+    ('timezone => ''Here''',               '"Here"', 'It must be the name of a time zone, as "Europe/Berlin", or an offset from UTC, as "+02:00".'),
     ('overlap => ''Skip''',                '"Skip"', 'It must be "allow", "skip" or "replace".'),
     ('catch_up => ''some''',               '"some"', 'It must be "none", "latest" or "all".'),
     ('grace => ''-1 s''',                  '-00:00:01', 'It must be between 0 and 365 days.'),
@@ -532,7 +541,7 @@ do $$ begin
 end $$;
 set local scylla.auto_create_queues = off;
 select is(run('2026-05-01 01:00Z'), 1::bigint, 'a schedule that fails does not keep the others');
-select is(last_error, '42704: queue "not there" does not exist', 'and says why') from scylla.schedules where name = 'f';
+select is(last_error, '42704: queue "not there" does not exist', 'a schedule that fails says why') from scylla.schedules where name = 'f';
 select ok(failed between now() and clock_timestamp(), 'and when') from scylla.schedules where name = 'f';
 select is(told('f'), '0 runs, 0 skipped, 0 missed, next 2026-05-01T01:00:00Z', 'it is tried again');
 select is(run('2026-05-01 01:30Z'), 0::bigint, 'and again');
@@ -549,7 +558,7 @@ select is(told('f'), '1 runs, 0 skipped, 1 missed, next 2026-05-01T03:00:00Z', '
 set local scylla.auto_create_queues = on;
 update scylla.schedule set timezone = 'Mars/Olympus' where name = 'g';
 select is(run('2026-05-01 03:31Z'), 1::bigint, 'a schedule that cannot be read does not keep the others either');
-select is(last_error, '22023: invalid value for argument "timezone": "Mars/Olympus"', 'and says why')
+select is(last_error, '22023: invalid value for argument "timezone": "Mars/Olympus"', 'a schedule that cannot be read says why')
 from scylla.schedules where name = 'g';
 do $$ begin perform scylla.unschedule('g'); end $$;
 

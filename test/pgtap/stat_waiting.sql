@@ -8,8 +8,8 @@ create function stat(of text) returns text language sql as $$
     select concat_ws(' ', for_signals, for_callbacks, for_checks, for_pools, '|', deferred, '|', checks) from scylla.stat_waiting where queue = of
 $$;
 create function metric(of text) returns text language sql as $$
-    select string_agg(replace(line, 'scylla_', ''), E'\n') from regexp_split_to_table(scylla.metrics(), '\n') line
-    where line ~ ('^scylla_(tasks_waiting_for|queue_deferred|queue_checks|trigger_[a-z_]+)\{' || of || '[,}]')
+    select string_agg(replace(line, 'pgscylla_', ''), E'\n') from regexp_split_to_table(scylla.metrics(), '\n') line
+    where line ~ ('^pgscylla_(tasks_waiting_for|queue_deferred|queue_checks|trigger_[a-z_]+)\{' || of || '[,}]')
 $$;
 
 -- ---- conditions ------------------------------------------------------------------------------------------------------------
@@ -84,10 +84,10 @@ select scylla.alter_queue('a', '{"max_depth": 1}') \g /dev/null
 select scylla.send_signal('r', '{"k": 3}'), scylla.maintain() \g /dev/null
 select results_eq($$select fired, waiting, failing, failed is null from scylla.stat_trigger where trigger like 'pair%'$$,
                   $$values (1::bigint, 1::bigint, 1::bigint, false)$$, 'one whose action fails');
-select is(metric('trigger="pair \\"1\\""'), E'trigger_fired_total{trigger="pair \\"1\\""} 1\ntrigger_skipped_total{trigger="pair \\"1\\""} 0\n'
+select is(metric('trigger="pair \\"1\\""'), E'trigger_fired_total{trigger="pair \\"1\\""} 1\ntrigger_skipped_total{trigger="pair \\"1\\""} 0\ntrigger_missed_total{trigger="pair \\"1\\""} 0\n'
           || E'trigger_signals_waiting{trigger="pair \\"1\\""} 1\ntrigger_sets_failing{trigger="pair \\"1\\""} 1\ntrigger_is_paused{trigger="pair \\"1\\""} 0',
           'metrics() has the same numbers');
-select is(metric('trigger="never"'), E'trigger_fired_total{trigger="never"} 0\ntrigger_skipped_total{trigger="never"} 3\n'
+select is(metric('trigger="never"'), E'trigger_fired_total{trigger="never"} 0\ntrigger_skipped_total{trigger="never"} 3\ntrigger_missed_total{trigger="never"} 0\n'
           || E'trigger_signals_waiting{trigger="never"} 0\ntrigger_sets_failing{trigger="never"} 0\ntrigger_is_paused{trigger="never"} 1', '... of each trigger');
 
 -- ---- the price -------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 -- A cell is the status that the task has afterwards, or "!" and the rule that the call breaks; then nothing has
 -- changed.
 -- Files before this one have rolled back hundreds of thousands of rows. Their pages would be read in each of thousands of queries here.
-vacuum scylla.task_spec, scylla.task_ready, scylla.task_lease, scylla.task_waiting, scylla.task_outcome, scylla.task_gate, scylla.task_plan;
+vacuum (truncate) scylla.task_spec, scylla.task_ready, scylla.task_lease, scylla.task_waiting, scylla.task_outcome, scylla.task_gate, scylla.task_plan;
 begin;
 \ir include/helpers.psql
 select * from no_plan();

@@ -96,9 +96,45 @@ select is((select bool_and(submitted is null) from here), current_setting('share
 select is((select count(*) from scylla.stat_monitor), 0::bigint, '... and stat_monitor has no row')
 where current_setting('shared_preload_libraries') = '';
 
-select alike(scylla.metrics(), '%' || E'\nscylla_tasks{queue="empty",state="ready"} 0\n' || E'%# EOF\n', 'metrics() tells the tasks');
-select is(scylla.metrics() ~ 'scylla_leases_total{', current_setting('shared_preload_libraries') <> '',
+select alike(scylla.metrics(), '%' || E'\npgscylla_tasks{queue="empty",state="ready"} 0\n' || E'%# EOF\n', 'metrics() tells the tasks');
+select is(scylla.metrics() ~ 'pgscylla_leases_total{', current_setting('shared_preload_libraries') <> '',
           '... and the counters where there are any');
+select alike(scylla.metrics(), E'%\npgscylla_metrics_queues_left_out 0\n%', '... of all queues, unless they are many');
+set local scylla.max_metrics_queues = 2;
+select alike(scylla.metrics(), (select E'%\npgscylla_metrics_queues_left_out ' || count(*) - 2 || E'\n%' from scylla.stat_queue),
+             '... of which it counts those that it does not show');
+select is((select array_agg(shown[1] order by shown[1]) from regexp_matches(scylla.metrics(), 'pgscylla_tasks\{queue="([^"]*)",state="ready"', 'g') shown),
+          (select array_agg(queue order by queue) from (select queue from scylla.stat_queue
+           order by waiting + ready + running > 0 desc, coalesce(submitted, 0) desc, (select q.id from scylla.queue q where q.name = queue) limit 2) q),
+          '... and shows the busiest');
+set local scylla.max_metrics_queues = default;
+
+-- ---- the clock was ahead ---------------------------------------------------------------------------------------------
+
+create temp view ahead as select string_agg(what || ' ' || ahead, ', ' order by what) as all, max(latest) from scylla.stat_clock;
+select is((select a from ahead a), row('leases 0, schedules 0, tasks 0', null)::ahead, 'nothing was changed at a time that is still to come');
+select scylla.submit('ahead', '1', rn => 'ahead ' || n, not_before => case n when 1 then now() + interval '1 day' end, depends_on => case n when 2 then '{ahead 1}'::text[] end)
+    from generate_series(1, 3) n \g /dev/null
+select scylla.lease_task('ahead 3', 'w') \g /dev/null
+select scylla.schedule('ahead', '@daily', 'ahead', '1') \g /dev/null
+update scylla.task_waiting set updated = now() + interval '3 min' where id in (select id from scylla.task_spec where rn ~ '^ahead');
+update scylla.task_lease set updated = now() + interval '1 h' where id in (select id from scylla.task_spec where rn ~ '^ahead');
+update scylla.schedule set handled = now() + interval '1 year' where name = 'ahead';
+select is((select a from ahead a), row('leases 1, schedules 1, tasks 1', now() + interval '1 year')::ahead,
+          'stat_clock shows leases, schedules and tasks that wait for a time, and were changed at one that is still to come');
+select alike(scylla.metrics(), E'%\npgscylla_ahead_of_clock{what="leases"} 1\npgscylla_ahead_of_clock{what="schedules"} 1\npgscylla_ahead_of_clock{what="tasks"} 1\n%',
+             '... as metrics() does');
+create role scylla_test_ahead;
+grant usage on schema scylla to scylla_test_ahead;
+grant select on scylla.stat_clock, ahead to scylla_test_ahead;
+set local role scylla_test_ahead;
+select is((select a.all from ahead a), 'leases 0, schedules 0, tasks 0', '... but not to a role that may see none of them');
+set local role none;
+update scylla.schedule set home = 'elsewhere' where name = 'ahead';
+update scylla.task_waiting set updated = now() + interval '1 min' where id in (select id from scylla.task_spec where rn ~ '^ahead');
+select is((select a.all from ahead a), 'leases 1, schedules 0, tasks 0', '... neither a schedule that is not armed here, nor a step of a minute');
+select scylla.unschedule('ahead') \g /dev/null
+select scylla.cancel('ahead ' || n) from unnest(array[3, 1]) n \g /dev/null
 
 -- ---- who may look --------------------------------------------------------------------------------------------------
 
@@ -106,7 +142,7 @@ create role scylla_test_monitoring;
 grant pg_monitor to scylla_test_monitoring;
 set local role scylla_test_monitoring;
 select lives_ok(s, s) from unnest(array['select * from scylla.stat_queue', 'select * from scylla.stat_worker',
-    'select * from scylla.stat_monitor', 'select * from scylla.stat_heads', 'select * from scylla.stat_server_worker', 'select * from scylla.stat_workflow', 'select * from scylla.stat_waiting', 'select * from scylla.stat_trigger', 'select scylla.count_tasks()',
+    'select * from scylla.stat_monitor', 'select * from scylla.stat_heads', 'select * from scylla.stat_server_worker', 'select * from scylla.stat_database', 'select * from scylla.stat_clock', 'select * from scylla.stat_workflow', 'select * from scylla.stat_waiting', 'select * from scylla.stat_trigger', 'select scylla.count_tasks()',
     'select scylla.quantile(wait_histogram, 0.5) from scylla.stat_queue', 'select scylla.metrics()']) s;
 select throws_ok('select * from scylla.task', '42501', null, 'but not at tasks');
 select throws_ok('select scylla.stat_reset()', '42501', null, 'nor may it reset');
@@ -118,7 +154,7 @@ set local role none;
 select name as parallel from pg_settings where name in ('force_parallel_mode', 'debug_parallel_query') \gset
 set local :parallel = on;
 select lives_ok(s, 'in a parallel query: ' || s) from unnest(array['select * from scylla.stat_queue', 'select * from scylla.stat_worker',
-    'select * from scylla.stat_monitor', 'select * from scylla.stat_heads', 'select * from scylla.stat_server_worker', 'select * from scylla.stat_workflow', 'select * from scylla.stat_waiting', 'select * from scylla.stat_trigger', 'select scylla.count_tasks()', 'select scylla.metrics()',
+    'select * from scylla.stat_monitor', 'select * from scylla.stat_heads', 'select * from scylla.stat_server_worker', 'select * from scylla.stat_database', 'select * from scylla.stat_clock', 'select * from scylla.stat_workflow', 'select * from scylla.stat_waiting', 'select * from scylla.stat_trigger', 'select scylla.count_tasks()', 'select scylla.metrics()',
     'select scylla.quantile(wait_histogram, 0.5) from scylla.stat_queue', 'select count(*) from pg_class, scylla.stat_queue']) s;
 reset :parallel;
 

@@ -116,6 +116,13 @@ select is(to_jsonb(t), seen('fresh'), 'and finds it the next time')
 from scylla.submit('q', '1', 7, 'fresh', on_duplicate => 'ignore') t;
 select isnt(a.rn, b.rn, 'ignore with made-up names submits each time')
 from scylla.submit('q', '1', on_duplicate => 'ignore') a, scylla.submit('q', '1', on_duplicate => 'ignore') b;
+select refuses_argument($$select scylla.submit('q', '{}', depends_on => array_fill('x'::text, '{100001}'))$$, 'depends_on', '100001 gates',
+                        'A task may have at most 100000, by depends_on and wait_for together.');
+select refuses_argument($$select scylla.submit('q', '{}', depends_on => array_fill('x'::text, '{100000}'), wait_for => '[{"task": "y"}]')$$,
+                        'wait_for', '100001 gates', 'A task may have at most 100000, by depends_on and wait_for together.');
+select refuses_argument($$select scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'q', 'spec', 1, 'depends_on', d))
+                                                     from (select to_jsonb(array_fill('x'::text, '{99999}')) d) _, generate_series(1, 12)))$$,
+                        'tasks', '1099989 gates in the first 11 elements', 'The tasks of one call may have at most 1000000, by depends_on and wait_for.');
 select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => 'IGNORE')$$, 'on_duplicate', '"IGNORE"',
                         'It must be "error", "ignore" or "replace".');
 select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => '')$$, 'on_duplicate', '""',
@@ -206,7 +213,7 @@ select is('policy ' || retry::text, rn, 'a task keeps its retry policy') from sc
 select refuses_argument(format($$select scylla.submit('q', '{}', retry => %L)$$, policy), argument, shown, rule)
 from (values ('5', 'retry', '5', 'It must be an object.'), ('null', 'retry', 'null', 'It must be an object.'),
              ('{"colour": 1}', 'retry', '"colour"', 'It may have "initial", "factor", "max" and "jitter".'),
-             ('{"initial": "-1 s"}', 'initial', '-00:00:01', 'It must be between 0 and 365 days.'),
+             ('{"initial": "-1 s"}', 'initial', '"-1 s"', 'It must be a number of seconds, or numbers with units, the largest first, as "90", "1.5 hours", "1 day 2 hours" or "PT30M".'),
              ('{"jitter": 2}', 'jitter', '2', 'It must be between 0 and 1.')) v (policy, argument, shown, rule);
 
 -- ---- queues on first use -------------------------------------------------------------------------------------------

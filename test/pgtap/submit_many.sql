@@ -127,7 +127,7 @@ select element_is_refused(format('{"queue": "q", "spec": 1, "max_attempts": %s}'
                           'It must be at least 1.')
 from unnest(array['0', '-1']) v;
 select element_is_refused(format('{"queue": "q", "spec": 1, "not_before": "%s"}', v), 'not_before', '"' || v || '"',
-                          'It must be a timestamp.')
+                          'It must be a time as ISO 8601 has it, as "2026-11-28", "2026-11-28 08:30" or "2026-11-28T08:30:15+01:00".')
 from unnest(array['', 'soon', '2026-02-30', '2026-01-01 25:00', '294277-01-01', '2026-01-01 00:00 Mars/Olympus']) v;
 select element_is_refused(format('{"queue": "q", "spec": 1, "not_before": "%s"}', v), 'not_before', v,
                           'It must be finite.')
@@ -147,7 +147,7 @@ from (values ('""', 'It must have 1 to 200 characters.'), ('0', 'It must be a te
 select element_is_refused('{"queue": "q", "spec": 1, "retry": 5}', 'retry', '5', 'It must be an object.');
 select element_is_refused('{"queue": "q", "spec": 1, "retry": {"factor": 0}}', 'factor', '0',
                           'It must be between 1 and 1000.');
-select element_is_refused('{"queue": "q", "spec": 1, "retry": {"max": "soon"}}', 'max', '"soon"', 'It must be an interval.');
+select element_is_refused('{"queue": "q", "spec": 1, "retry": {"max": "soon"}}', 'max', '"soon"', 'It must be a number of seconds, or numbers with units, the largest first, as "90", "1.5 hours", "1 day 2 hours" or "PT30M".');
 select element_is_refused('{"queue": "q", "spec": 1, "on_dependency_failure": 1}', 'on_dependency_failure', '1',
                           'It must be a text.');
 

@@ -185,6 +185,30 @@ select is((select row(paused, fired, waiting)::text from of_trigger('one')), '(t
 select scylla.resume_trigger('one') \g /dev/null
 select run() \g /dev/null
 select is((select row(paused, fired, waiting)::text from of_trigger('one')), '(f,4,0)', 'and goes on with them');
+
+-- A bound on catching up.
+select scylla.create_trigger('bound', '[{"signal": "late", "join": ["k"]}, {"signal": "later", "join": ["k"]}]', '{"submit": {"queue": "q", "spec": 1}}', grace => '10 min') \g /dev/null
+select scylla.pause_trigger('bound') \g /dev/null
+select send('late', jsonb_build_object('k', k)), send('later', jsonb_build_object('k', k)) from generate_series(1, 4) k \g /dev/null
+update scylla.signal_sent set sent = sent - interval '1 hour' where name ~ '^late' and params ->> 'k' in ('1', '2') or name = 'late' and params ->> 'k' = '3';
+select scylla.resume_trigger('bound') \g /dev/null
+select run() \g /dev/null
+select is(started('bound'), 'late{"k": 3}+later{"k": 3} late{"k": 4}+later{"k": 4}', 'after a pause, sets whose last signal is older than grace start nothing');
+select is((select row(grace, fired, skipped, missed, waiting, failing)::text from of_trigger('bound')), '(00:10:00,2,0,2,0,0)', '... they are used up, and counted as missed');
+select is((select missed from scylla.stat_trigger where trigger = 'bound'), 2::bigint, '... in stat_trigger, too');
+select alike(scylla.metrics(), E'%\npgscylla_trigger_missed_total{trigger="bound"} 2\n%', '... and in metrics()');
+select scylla.create_trigger('failing', '[{"signal": "late"}]', '{"submit": {"queue": "full", "spec": 1}}', grace => '10 min') \g /dev/null
+select scylla.create_queue('full', max_depth => 1), scylla.submit('full', '1') \g /dev/null
+select send('late', '{"k": 9}') \g /dev/null
+select run() \g /dev/null
+select is((select row(missed, failing)::text from of_trigger('failing')), '(0,1)', 'a set for which the action fails is tried again');
+update scylla.signal_sent set sent = sent - interval '1 hour' where name = 'late';
+select scylla.resume_trigger('failing') \g /dev/null
+select run() \g /dev/null
+select is((select row(missed, failing)::text from of_trigger('failing')), '(1,0)', '... until it is older than grace');
+select refuses_argument($$select scylla.create_trigger('x', '[{"signal": "late"}]', '{"submit": {"queue": "q", "spec": 1}}', grace => '-1 s')$$, 'grace', '-00:00:01', 'It must be between 0 and 365 days.');
+select scylla.drop_trigger('failing'), scylla.drop_trigger('bound') \g /dev/null
+
 select send('a', '{"k": 7}') \g /dev/null
 select run() \g /dev/null
 select scylla.drop_trigger('two') \g /dev/null
@@ -235,7 +259,7 @@ update scylla.signal_trigger set owner = 'scylla_trigger_owner' where name = 'th
 
 -- ---- arguments and rights ----------------------------------------------------------------------------------------------
 
-select signature_is('create_trigger', 'name text, signals jsonb, action jsonb, condition jsonpath DEFAULT NULL::jsonpath', 'void');
+select signature_is('create_trigger', 'name text, signals jsonb, action jsonb, condition jsonpath DEFAULT NULL::jsonpath, grace interval DEFAULT NULL::interval', 'void');
 select signature_is('clear_trigger', 'name text, seq bigint DEFAULT NULL::bigint', 'bigint');
 select refuses($$ select scylla.create_trigger('one', '[{"signal": "t"}]', '{"submit": {"queue": "q", "spec": 1}}') $$, '42710', 'unique',
                'trigger "one" already exists', table_ => 'trigger');

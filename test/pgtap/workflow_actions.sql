@@ -27,7 +27,7 @@ select raises($$select scylla.kill_step('three', 1, 's1')$$, '55000', 'workflow'
 select start('three') \g /dev/null
 select is(outcome(scylla.kill_step('three', 2, 's1')), 'COMPLETED_WITH_ERROR', 'the failure mode of a step that is killed applies (14)');
 select is(steps('three', 2), 'other RUNNING, s1 COMPLETED_WITH_ERROR, s2 RUNNING', 'here it is ignored');
-select is((select error ->> 'message' from scylla.workflow_step where workflow = 'three' and instance = 2 and step = 's1'), 'the step was killed', 'and says why');
+select is((select error ->> 'message' from scylla.workflow_step where workflow = 'three' and instance = 2 and step = 's1'), 'the step was killed', 'a step that was killed says so');
 select is(outcome(scylla.kill_step('three', 2, 's2')), 'FATALLY_FAILED', 'without one it has failed');
 select is(scylla.kill_step('three', 2, 's2'), null, 'killing it again is nothing');
 select work('b') \g /dev/null
@@ -87,6 +87,10 @@ select is(status('again'), 'FAILED', 'it fails');
 select is(scylla.skip_step('again', 1, 's2') > 0, true, 'a step of a run that has ended can be skipped (11)');
 select advance() \g /dev/null
 select is(steps('again') || ' ' || status('again'), 'other SUCCEEDED, s1 SUCCEEDED, s2 SKIPPED SUCCEEDED', 'by a new run, too');
+select is((select string_agg(action || ' ' || step || ' of run ' || run, ', ' order by id) from scylla.workflow_action where workflow = 'again'),
+          'restart s1 of run 1, restart s2 of run 1, skip s2 of run 2', 'the view shows the run that each action was on, also when it is no longer the last one');
+select is((select string_agg(split_part(message, ' ', 1) || ' ' || step || ' of run ' || run, ', ' order by at) from scylla.workflow_timeline where workflow = 'again' and type = 'ACTION' and step is not null),
+          'restart s1 of run 1, restart s2 of run 1, skip s2 of run 2', '... as the timeline does');
 select is(scylla.skip_step('again', 1, 's2'), null, 'once');
 select raises($$select scylla.stop_step('again', 1, 's2')$$, '55000', 'workflow', 'ended');
 
@@ -107,7 +111,7 @@ select make('two', jsonb_build_array(step('s1', '{"s2": "true"}'), step('s2'), s
 select start('two') \g /dev/null
 select break('a', '{"code": "x", "retryable": false}'), break('b', '{"code": "x", "retryable": false}') \g /dev/null
 select scylla.restart_step('two', 1, 't'), advance() \g /dev/null
-select is(steps('two'), 't RUNNING', 'other incomplete steps are held back (11.3)');
+select is(steps('two'), 's1 FATALLY_FAILED, t RUNNING', 'other failed steps stay as they are (11.3)');
 select is(outcome(scylla.restart_step('two', 1, 's1')), 'RUNNING', 'until they are restarted, too');
 select raises($$select scylla.restart_step('two', 1, 's2')$$, '55000', 'workflow', 'created');
 select work_all('a'), work_all('b') \g /dev/null

@@ -175,7 +175,8 @@ reset scylla.max_run_params;
 
 -- ---- length of parameters ------------------------------------------------------------------------------------------------
 
-select make('lengthy', jsonb_build_array(step('s', '{}', '{"params": {"y": {"type": "STRING", "value": "$x!"}}}', 'NoOp'))), start('lengthy', '{"x": ""}') \g /dev/null
+select make('lengthy', jsonb_build_array(step('s', '{}', '{"params": {"y": {"type": "STRING", "value": "$x!"}}}', 'NoOp')),
+            '{"params": {"x": {"type": "STRING", "value": ""}}}'), start('lengthy', '{"x": ""}') \g /dev/null
 -- Parameters of scalars: jsonb shows a space after each colon and comma.
 select length(params::text) - 2 * (select count(*) from jsonb_object_keys(params)) + 1 as others from scylla.workflow_run where workflow = 'lengthy' \gset
 create function long_text(n bigint) returns jsonb language sql as $$select jsonb_build_object('x', repeat('x', n::int))$$;
@@ -186,7 +187,8 @@ select is((select count(*) from scylla.workflow_run where workflow = 'lengthy'),
 set local scylla.max_params_length = 750001;
 select is(start('lengthy', long_text(750001 - :others)), 3::bigint, '... a higher one');
 select start('lengthy', '{"x": "short"}') \g /dev/null
-select make('lengthens', jsonb_build_array(step('s', '{}', '{"params": {"y": {"type": "STRING", "value": "$x$x"}}}', 'NoOp'))), start('lengthens', long_text(400000)) \g /dev/null
+select make('lengthens', jsonb_build_array(step('s', '{}', '{"params": {"y": {"type": "STRING", "value": "$x$x"}}}', 'NoOp')),
+            '{"params": {"x": {"type": "STRING", "value": ""}}}'), start('lengthens', long_text(400000)) \g /dev/null
 select alike((select error ->> 'message' from scylla.workflow_step where workflow = 'lengthens'), '%the result is longer than 750001 characters%', '... of a step');
 set local scylla.max_params_length = 900000;
 select is(start('lengthens', long_text(400000)) || status('lengthens', 2), '2SUCCEEDED', '... a higher one');

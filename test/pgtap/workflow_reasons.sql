@@ -57,7 +57,7 @@ select scylla.backfill('days', '{"day": ["1", "2"]}') as backfill, advance() \gs
 select scylla.cancel_backfill(:backfill, stop_runs => true), advance() \g /dev/null
 select is(why('days'), format('STOPPED: Backfill %s was cancelled.', :backfill), 'a backfill that is cancelled');
 
-select make('short', jsonb_build_array(step('s')), '{"timeout": "1 second"}'), make('none', jsonb_build_array(step('s')), '{"timeout": "${nothing}"}') \g /dev/null
+select make('short', jsonb_build_array(step('s')), '{"timeout": "1 second"}'), make('none', jsonb_build_array(step('s')), '{"timeout": "${given}", "params": {"given": {"type": "STRING", "value": "nothing"}}}') \g /dev/null
 select start('short'), start('none') \g /dev/null
 select pg_sleep(1.1);
 select advance();

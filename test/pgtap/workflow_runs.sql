@@ -364,12 +364,29 @@ select start('broken') \g /dev/null
 select is(steps('broken') || ', ' || status('broken'), 'after SUCCEEDED, condition COMPLETED_WITH_ERROR, limit COMPLETED_WITH_ERROR, param COMPLETED_WITH_ERROR, SUCCEEDED',
           '[6.1] a parameter, a condition and a timeout that cannot be evaluated are failures that can be ignored');
 select matches((select error ->> 'message' from scylla.workflow_step where workflow = 'broken' and step = s), message, '... of which one knows why')
-from (values ('param', '^x: .*zero'), ('condition', 'zero'), ('limit', '^the timeout "" cannot be non-positive or more than system limit: 120 days')) e (s, message);
+from (values ('param', '^x: .*zero'), ('condition', 'zero'), ('limit', '^the timeout "" must be a number of seconds, or numbers with units')) e (s, message);
 select start('broken', '{"t": "0"}') \g /dev/null
 select is((select error ->> 'message' from scylla.workflow_step where workflow = 'broken' and instance = 2 and step = 'limit'),
           'the timeout "0" cannot be non-positive or more than system limit: 120 days', '[6.5] no time at all is none');
 select throws_ok(format($$select make('none', jsonb_build_array(step('s', '{}', '{"timeout": "%s"}')))$$, t), '22023', null, '[6.5] nor is it, in a definition: ' || t)
 from unnest(array['', '0', '-5', 'soon']) t;
+
+-- ---- a run about which the engine comes to an error --------------------------------------------------------------------------
+
+select make('faulty', jsonb_build_array(step('s', '{"t": "true"}', '{"params": {"out": {"type": "LONG", "value": 0}}}', 'Faulty'), step('t', '{}', '{"params": {"in": {"type": "LONG", "expression": "s__out"}}}', 'Faulty'),
+                                        step('beside', '{}', '{}', 'B'))), start('faulty') \g /dev/null
+select scylla.complete(rn, 'w', '{"params": {"out": 7}}') from scylla.lease('faulty', 'w') \g /dev/null
+insert into scylla.workflow_agenda (root, line, kind, data)
+select root, line, 'backfill', '{"backfill": 1e30}' from scylla.workflow_agenda where root = (select id from scylla.workflow_run_state where workflow = 'faulty');
+set local client_min_messages = error;
+select advance(), advance() \g /dev/null
+reset client_min_messages;
+select is(status('faulty'), 'FAILED', 'a run about which the engine comes to an error fails');
+select is((select error ->> 'message' from scylla.workflow_run where workflow = 'faulty'), 'bigint out of range', 'a run about which the engine comes to an error says which');
+select is(steps('faulty'), 'beside FATALLY_FAILED, s SUCCEEDED, t FATALLY_FAILED', 'a step of it whose task was completed has succeeded');
+select scylla.restart_run('faulty', 1), advance() \g /dev/null
+select is((select string_agg(spec ->> 'step', ', ' order by spec ->> 'step') from scylla.task where plan = 'workflow:faulty/1/2'), 'beside, t', 'a restart does not do it again');
+select is((select params -> 'in' from scylla.workflow_step where workflow = 'faulty' and step = 't'), '7', 'a restart goes on with the output of a step that has succeeded');
 
 -- ---- what is removed in time -----------------------------------------------------------------------------------------------
 
@@ -391,5 +408,13 @@ select raises($$select scylla.submit('a', '1', plan => 'workflow:parallel/1/1')$
 select refuses_argument($$select scylla.create_plan('workflow:mine')$$, 'plan', '"workflow:mine"', 'Names that begin with "workflow:" are those of runs of workflows.');
 select raises($$select scylla.cancel_plan('workflow:parallel/1/1')$$, '55000', 'plan', 'run');
 select is((select string_agg(c::text, E'\n') from scylla.check() c), null, 'check() finds nothing');
+-- ---- the order of loop parameters -------------------------------------------------------------------------------------
+
+select make('ordered', jsonb_build_array(jsonb_set(over('l', '{"day": {"type": "LONG_ARRAY", "value": [1, 2]}, "region": {"type": "STRING_ARRAY", "value": ["eu", "us"]}}',
+    jsonb_build_array(step('s'))), '{foreach,loop_order}', '["region", "day"]'))) \g /dev/null
+select start('ordered') \g /dev/null
+select is((select string_agg((i.params::jsonb ->> 'region') || (i.params::jsonb ->> 'day'), ' ' order by i.iterations) from scylla.workflow_loop_iteration i where workflow = 'ordered'), 'eu1 us1 eu2 us2',
+          'the first parameter of loop_order varies fastest');
+
 select * from finish();
 rollback;

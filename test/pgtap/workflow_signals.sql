@@ -68,6 +68,11 @@ select send('b', '{"l": "x", "n": 2}') \g /dev/null
 select run() \g /dev/null
 select is(runs('join'), 'y:1, x:2', '[7.3] and none is lost that waits for another key');
 
+select make('bound', '[{"definitions": {"bs": {}}, "grace": "10 min"}]') \g /dev/null
+select is((select grace from scylla.trigger where action ->> 'workflow' = 'bound'), '10 min', 'a signal trigger of a workflow may have a bound on catching up');
+select is((select count(*) from scylla.validate_workflow('{"workflow": {"id": "w", "signal_triggers": [{"definitions": {"bs": {}}, "grace": "soon"}], "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')
+           where place = 'workflow.signal_triggers[0].grace'), 1::bigint, '... which is a duration');
+
 -- ---- condition and dedup_expr ------------------------------------------------------------------------------------------
 
 select make('if', '[{"definitions": {"c": {}}, "condition": "params.getFromSignal(''c'', ''n'') > 2", "params": {"x": {"type": "LONG", "expression": "params.getFromSignal(''c'', ''n'')"}}}]') \g /dev/null
@@ -90,7 +95,7 @@ select make('broken', '[{"definitions": {"e": {}}, "params": {"x": {"type": "LON
 select send('e', '{"n": 0}'), send('e', '{"n": 1}') \g /dev/null
 select run() \g /dev/null
 select is(runs('broken'), 'FAILED, 1', '[7.3] parameters that cannot be evaluated: the run is kept as a failed one');
-select is((select error ->> 'message' from scylla.workflow_run where workflow = 'broken' and instance = 1) like '%division by zero%', true, 'and says why');
+select is((select error ->> 'message' from scylla.workflow_run where workflow = 'broken' and instance = 1) like '%division by zero%', true, 'a run whose parameters cannot be evaluated says why');
 
 -- ---- versions and properties ---------------------------------------------------------------------------------------------
 

@@ -30,10 +30,10 @@ select scylla.start_workflow('line'), scylla.start_workflow('line'), scylla.star
 select is(stat('line'), '3 3 0 0 | 0 0 0 0 0 0 | 3', 'queued runs, and what the engine has not acted on');
 select ok((select oldest_agenda between now() and clock_timestamp() from scylla.stat_workflow where workflow = 'line'), 'since when it waits');
 select is((select string_agg(line, E'\n') from regexp_split_to_table(scylla.metrics(), '\n') line where line ~ '"line"' and line !~ ' 0$|_oldest_'),
-          E'scylla_workflow_instances_total{workflow="line"} 3\nscylla_workflow_agenda{workflow="line"} 3\nscylla_workflow_runs_live{workflow="line",state="queued"} 3',
+          E'pgscylla_workflow_instances_total{workflow="line"} 3\npgscylla_workflow_agenda{workflow="line"} 3\npgscylla_workflow_runs_live{workflow="line",state="queued"} 3',
           'metrics() has the same numbers');
 select cmp_ok((select substr(line, strpos(line, '} ') + 2)::float from regexp_split_to_table(scylla.metrics(), '\n') line
-               where line ~ '^scylla_workflow_oldest_agenda_seconds\{workflow="line"\}'), '>', 0::float, '... and ages');
+               where line ~ '^pgscylla_workflow_oldest_agenda_seconds\{workflow="line"\}'), '>', 0::float, '... and ages');
 select advance() \g /dev/null
 select is(stat('line'), '3 2 1 0 | 1 0 0 0 0 0 | 0', 'one has begun');
 update scylla.workflow_head set created = '2020-01-01';

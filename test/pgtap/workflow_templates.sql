@@ -133,6 +133,16 @@ select throws_ok(format('select scylla.create_job_template(%L)', definition), '2
 select throws_ok($$ select scylla.create_job_template(null) $$, '22023', null, 'null is refused');
 select throws_ok($$ select scylla.drop_job_template(null, 'v') $$, '22023', null, 'and so it is of a template to be dropped');
 select throws_ok($$ select scylla.drop_job_template('v', null) $$, '22023', null, 'and of a version');
+select scylla.create_job_template('{"job_type": "lonely", "type": "lonely", "version": "a"}'), scylla.create_job_template('{"job_type": "lonely", "type": "lonely", "version": "b"}') \g /dev/null
+select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "uses_lonely", "steps": [{"while": {"id": "l", "condition": "false",
+    "params": {"loop_params": {"type": "MAP", "value": {}}}, "steps": [{"step": {"id": "s", "type": "lonely", "sub_type": "lonely", "sub_type_version": "a"}}]}}]}}') \g /dev/null
+select scylla.drop_job_template('lonely', 'b') \g /dev/null
+select throws_ok($$ select scylla.drop_job_template('lonely', 'a') $$, '2BP01', 'job template "lonely" of version "a" is the last of its job type, and workflow "uses_lonely" uses it',
+                 'a template that is the last of a job type that a workflow uses cannot be dropped');
+select is((select count(*) from scylla.job_template where job_type = 'lonely'), 1::bigint, 'the last template of a job type that a workflow uses stays');
+select scylla.deactivate_workflow('uses_lonely') \g /dev/null
+select scylla.drop_job_template('lonely', 'a') \g /dev/null
+select is((select count(*) from scylla.job_template where job_type = 'lonely'), 0::bigint, '... until no active version uses it');
 select throws_ok($$ select scylla.drop_job_template('spark', 'v3') $$, '42704', 'job template "spark" of version "v3" does not exist', 'what does not exist cannot be dropped');
 select is((select count(*) from scylla.job_template where job_type in ('a', 'x', 'self')), 0::bigint, 'what is refused leaves nothing');
 
@@ -142,11 +152,12 @@ select is((select array_agg(place || ': ' || problem order by place) from scylla
         step('{}', 'nothing', id => 'a') || step('{"sub_type_version": "v9"}', id => 'b') || step('{}', type => 'Http', id => 'c')
         || jsonb_build_array(jsonb_build_object('foreach', jsonb_build_object('id', 'f', 'params', '{"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1]}}}}'::jsonb,
                'steps', step('{"params": {"memory": {"type": "LONG_ARRAY", "value": [1]}}}', id => 'd')))))))),
-    array['workflow.steps[0].step.sub_type: there is no job template "nothing"',
-          'workflow.steps[1].step.sub_type_version: there is no job template "spark" of version "v9"',
+    array['workflow.steps[1].step.sub_type_version: there is no job template "spark" of version "v9"',
           'workflow.steps[2].step.sub_type: job template "spark" of version "default" is for steps of type "Notebook", and the step is "Http"',
           'workflow.steps[3].foreach.steps[0].step.params.memory: the parameter is LONG, and this LONG_ARRAY cannot become one'],
     '[1.8] all that a definition has wrong, with its place');
+select make('bare', step('{}', 'nothing', 'NoOp')), start('bare') \g /dev/null
+select is(statuses('bare'), 's SUCCEEDED', '[1.8] a type without templates adds nothing to its steps');
 select lives_ok($$ select make('later', step('{}'), '{"params": {"job_template_version": {"type": "STRING", "expression": "''v'' + 3"}}}') $$, '[1.8] a version that only a run knows is not checked before');
 select start('later') \g /dev/null
 select is(statuses('later'), 's FATALLY_FAILED', '[1.8] a step whose template is missing fails');
@@ -189,7 +200,7 @@ select start('out') \g /dev/null
 select work('{"params": {"fixed": "g"}}') \g /dev/null
 select is(error_of('out', 4), 'fixed: the parameter is IMMUTABLE and cannot be changed by OUTPUT_PARAMETER', '[4.2] but not what the template has made IMMUTABLE');
 select start('out') \g /dev/null
-select scylla.drop_job_template('out', 'default') \g /dev/null
+select scylla.deactivate_workflow('out'), scylla.drop_job_template('out', 'default') \g /dev/null
 select work('{"params": {"rows": 8}}') \g /dev/null
 select is(params('out', 5, 't'), '{"n": 8}', '[4.8] also when the template is gone by then');
 

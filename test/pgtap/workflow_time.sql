@@ -63,6 +63,24 @@ select is((select array[max(instance), count(*) filter (where to_timestamp((para
            from scylla.workflow_run where workflow = 'run' and instance > 5), array[30, 25]::bigint[], 'in order, and none is lost');
 select is((select next_run from scylla.schedules where workflow = 'run'), '2026-02-02 01:00:00'::timestamptz, 'then comes the next');
 
+-- With bounds.
+select make('aged', '[{"type": "CRON", "cron": "0 * * * *", "grace": "3 hours"}]') \g /dev/null
+select handled('aged', '2026-01-01 10:00:00') \g /dev/null
+select is(scylla._run_schedules_at('2026-02-01 10:30:00'), 3::bigint, 'planned times that are older than grace start no run');
+select is(runs('aged'), '01 08:00:00, 01 09:00:00, 01 10:00:00', '... and the others do');
+select is((select array[missed::text, next_run::text, grace::text, max_catch_up::text] from scylla.schedules where workflow = 'aged'),
+          array['742', '2026-02-01 11:00:00'::timestamptz::text, '03:00:00', null], '... the view says how many were missed, and that only grace bounds them');
+select make('few', '[{"type": "CRON", "cron": "0 * * * *", "max_catch_up": 12}]') \g /dev/null
+select handled('few', '2026-01-01 10:00:00') \g /dev/null
+select is(scylla._run_schedules_at('2026-02-01 10:30:00'), 12::bigint, 'the latest max_catch_up start runs');
+select is((select array[missed::text, next_run::text, grace::text, max_catch_up::text] from scylla.schedules where workflow = 'few'),
+          array['733', '2026-02-01 11:00:00'::timestamptz::text, null, '12'], '... the view says so');
+select make('both', '[{"type": "INTERVAL", "interval": "1 hour", "grace": "3 hours", "max_catch_up": 2}]') \g /dev/null
+select handled('both', '2026-01-01 10:00:00') \g /dev/null
+select is(scylla._run_schedules_at('2026-02-01 10:30:00'), 2::bigint, 'the tighter one of grace and max_catch_up counts');
+select is(runs('both'), '01 09:00:00, 01 10:00:00', '... for the latest times');
+select scylla.deactivate_workflow(id) from unnest('{aged,few,both}'::text[]) id \g /dev/null
+
 select make('two', '[{"type": "CRON", "cron": "0 * * * *"}, {"type": "CRON", "cron": "0 */2 * * *"}]') \g /dev/null
 select handled('two', '2026-01-01 10:00:00') \g /dev/null
 select is(scylla._run_schedules_at('2026-01-01 10:00:00'), 2::bigint, '[8] two triggers');
@@ -73,6 +91,43 @@ select make('dst', '[{"type": "CRON", "cron": "30 2 * * *", "timezone": "Europe/
 select handled('dst', '2026-03-28 01:30:00') \g /dev/null
 select scylla._run_schedules_at('2026-03-30 23:00:00') \g /dev/null
 select is(runs('dst'), '28 01:30:00, 29 01:00:00, 30 00:30:00', 'zones');
+
+-- Zones with an offset are those of ISO 8601, and the run says so.
+select make('east', '[{"type": "CRON", "cron": "0 6 * * *", "timezone": "+02:00"}]') \g /dev/null
+select is((select next_run at time zone 'UTC' - date_trunc('day', next_run at time zone 'UTC') from scylla.schedules where workflow = 'east'), interval '4 hours', 'east of Greenwich');
+select handled('east', '2026-01-01 04:00:00') \g /dev/null
+select scylla._run_schedules_at('2026-01-01 04:00:00') \g /dev/null
+select is((select array[params ->> 'TARGET_RUN_HOUR', params ->> 'WORKFLOW_CRON_TIMEZONE'] from scylla.workflow_run where workflow = 'east'), '{06,+02:00}', 'it is six there');
+
+-- Each hour of the night in which clocks are set back has its own DERIVED_RUN_TS.
+select make('hourly', '[{"type": "CRON", "cron": "0 * * * *", "timezone": "Europe/Berlin"}]') \g /dev/null
+select count(*) from generate_series('2026-10-24 22:20Z'::timestamptz, '2026-10-25 03:20Z', '1 hour') t,
+    scylla.start_workflow('hourly', jsonb_build_object('RUN_TS', extract(epoch from t)::bigint * 1000)) \g /dev/null
+select is((select string_agg(format('%s=%s', params ->> 'TARGET_RUN_HOUR', params ->> 'DERIVED_RUN_HOUR_UTC'), ' ' order by instance) from scylla.workflow_run where workflow = 'hourly'),
+          '00=22 01=23 02=00 02=01 03=02 04=03', 'the second of two hours is not the first');
+select scylla.start_workflow('hourly', '{"RUN_TS": 1792892400000, "TARGET_RUN_HOUR": "07"}') \g /dev/null
+select is((select params ->> 'DERIVED_RUN_HOUR_UTC' from scylla.workflow_run where workflow = 'hourly' order by instance desc limit 1), '06', 'an hour that the start gives counts');
+
+-- A trigger that differs from another only by what is the default is the same.
+select make('same', '[{"type": "CRON", "cron": "0 6 * * *"}, {"type": "CRON", "cron": "0 6 * * *", "timezone": "UTC"}, {"timezone": null, "cron": "0 6 * * *", "type": "CRON"},
+                      {"type": "CRON", "cron": "0 6 * * *", "timezone": "utc"}, {"type": "CRON", "cron": "0 6 * * *", "timezone": "Z"}, {"type": "CRON", "cron": "0 6 * * *", "timezone": "+00:00"},
+                      {"type": "CRON", "cron": "0 6 * * *", "timezone": "Europe/Berlin"}, {"type": "INTERVAL", "interval": "1 hour"}, {"type": "INTERVAL", "interval": "1 hour", "timezone": "UTC"}]') \g /dev/null
+select is(at('same'), '0 6 * * * Europe/Berlin, 0 6 * * * UTC, 3600 seconds UTC', 'one with "timezone": "UTC" is one without');
+create temp table before as select name from scylla.schedules where workflow = 'same' and timezone = 'UTC' and cron ~ '^0';
+select make('same', '[{"type": "CRON", "cron": "0 6 * * *", "timezone": "UTC"}]') \g /dev/null
+select is((select name from scylla.schedules where workflow = 'same'), (select name from before), 'a new version that says so keeps it');
+
+-- What a trigger may be.
+select matches(raised(format('select make(''bad'', %L)', jsonb_build_array(trigger::jsonb))), problem, trigger)
+from (values ('{"type": "CRON", "cron": "0 0 31 2 *"}', 'never comes'), ('{"type": "CRON", "cron": "0 0 12 1 1 ? 2020"}', 'never comes'),
+             ('{"type": "CRON", "cron": "0 6 * * *", "timezone": "PST"}', 'must be the name of a time zone'), ('{"type": "CRON", "cron": "0 6 * * *", "timezone": "+25:00"}', 'must be the name of a time zone'),
+             ('{"type": "CRON", "cron": "0 25 * * *"}', 'field for the hour'), ('{"type": "INTERVAL", "interval": "1,500 seconds"}', 'must be a number of seconds'),
+             ('{"type": "INTERVAL", "interval": "-5 minutes"}', 'must be a number of seconds'), ('{"type": "INTERVAL", "interval": "1 month"}', 'must be a number of seconds'),
+             ('{"type": "INTERVAL", "interval": "120.5"}', 'whole number of seconds')) v (trigger, problem);
+select make('good', '[{"type": "CRON", "cron": "0 3 1 1 sun"}, {"type": "CRON", "cron": "0 30 6 24 12 ? 2090"}, {"type": "INTERVAL", "interval": "1.5 hours"}, {"type": "INTERVAL", "interval": "1 week 2 days"},
+                      {"type": "INTERVAL", "interval": "PT3H"}]') \g /dev/null
+select is(at('good'), '0 3 1 1 sun UTC, 0 30 6 24 12 ? 2090 UTC, 10800 seconds UTC, 5400 seconds UTC, 777600 seconds UTC', 'durations and cron expressions');
+select is((select next_run from scylla.schedules where workflow = 'good' and cron ~ '2090'), '2090-12-24 06:30Z'::timestamptz, 'a year of Quartz');
 
 -- ---- jitter --------------------------------------------------------------------------------------------------------
 

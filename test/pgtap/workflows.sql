@@ -24,7 +24,7 @@ select results_eq($$select * from scylla.validate_workflow('{"workflow": {"id": 
 select results_eq(format('select place, problem from scylla.validate_workflow(%L)', definition), format('values (%L, %L)', place, problem), problem)
 from (values ('[]', '', 'must be an object'), ('5', '', 'must be an object'), ('null', '', 'must be an object'), ('{}', '', 'has no "workflow"'),
              ('{"workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}], "time_triggers": [{"type": "CRON", "cron": "0 1 * * *", "timezone": "Mars/Base"}]}}',
-              'workflow.time_triggers[0].timezone', 'there is no time zone "Mars/Base"'),
+              'workflow.time_triggers[0].timezone', '"Mars/Base" must be the name of a time zone, as "Europe/Berlin", or an offset from UTC, as "+02:00"'),
              ('{"workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}], "params": {"a": {"type": "LONG", "expression": "b"}, "b": {"type": "LONG", "expression": "a"}}}}',
               'workflow.params.a', 'parameters refer to each other in a circle: a, b, a'),
              ('{"workflow": null}', '', 'has no "workflow"'),

@@ -5,6 +5,10 @@
 # own. A block must not fail, unless it says with what: ```sql error=55000 (its last statement then does). A ```text block
 # right after it is its output. ```sql not-run is only shown.
 #
+# The ```sh blocks run in pages that say so in a comment: in order, in one shell, in an empty folder, with the command line. A block
+# with file=NAME, of any language, is the content of that file. What differs between two runs (times, UUIDs, spaces) may differ from
+# the ```text block; ```sh until is repeated until it prints what is shown.
+#
 # docs/reference.md must have the exact signature of every function, every setting with its default, and every column of every
 # view in order; META.json the version that make builds.
 set -euo pipefail
@@ -32,13 +36,17 @@ main() {
   make_work_folder docs >&2
   {
     make_private_server
+    install_missing python3 jq
     build_extension "$work/build.log"
+    build_tested_command_line "$work/build.log"
     cluster_start docs "shared_preload_libraries = 'scylla'" "fsync = off" "full_page_writes = off" "max_worker_processes = 64"
   } >&2
   sql() { "$bin/psql" -XqAt -v ON_ERROR_STOP=1 "$@"; }
 
   local file
   for file in "$checkout"/README.md "$checkout"/docs/*.md; do run_blocks "$file"; done
+
+  for file in $(grep -l '^<!-- The sh blocks of this page run in the tests' "$checkout"/docs/*.md); do run_shell_blocks "$file"; done
 
   check_picture
 
@@ -129,6 +137,85 @@ run_block() { # BLOCK FILE-NAME
   sed -i 's/ *$//; /^$/d; /^--$/d' "$block.out" "$block.text"
   diff "$block.text" "$block.out" >"$block.why" || status=$?
   ok "$status" "$name has the output shown" "$block.why"
+}
+
+# ---- blocks for a shell -------------------------------------------------------------------------------------------------
+
+# Writes the blocks of a page to FOLDER: LINE.sh, LINE.info, LINE.text, and LINE.file with the name of a file in LINE.info.
+extract_shell() { # FILE FOLDER
+  awk -v folder="$2" '
+    fence && /^ *```/ { fence = 0; close(out); out = ""; if (kind == "sh") after = block; next }
+    fence             { if (out != "") print > out; next }
+    /^ *```/ {
+      fence = 1
+      kind = $1; sub(/^`+/, "", kind)
+      out = ""
+      block = sprintf("%s/%05d", folder, NR)
+      if (match($0, /file=[^ ]+/)) {
+        print substr($0, RSTART + 5, RLENGTH - 5) > (block ".info"); close(block ".info")
+        out = block ".file"; printf "" > out
+        kind = "file"
+      } else if (kind == "sh" && $2 != "not-run") {
+        print $2 > (block ".info"); close(block ".info")
+        out = block ".sh"; printf "" > out
+      } else if (kind == "text" && after != "") {
+        out = after ".text"; printf "" > out
+      }
+      after = ""
+      next
+    }
+    /[^ \t]/          { after = "" }
+  ' "$1"
+}
+
+run_shell_blocks() { # FILE
+  local file=$1 name=${1#"$checkout/"} folder database block status
+  folder=$work/shell/${name//\//-}
+  mkdir -p "$folder/blocks" "$folder/place"
+  extract_shell "$file" "$folder/blocks"
+  database=shell_${name//[^a-z]/_}
+  PGDATABASE=postgres sql -c "create database $database"
+  PGDATABASE=$database sql -c "create extension scylla"
+  status=0
+  (cd "$folder/place" && PGDATABASE=$database PATH=$command_line/cli:$bin:$PATH TZ=UTC exec timeout 600 \
+    bash -c "$(declare -f what_stays same_output run_shell_block)"'; for block in "$1"/*.info; do run_shell_block "$block"; done' \
+    docs "$folder/blocks" </dev/null >"$folder/log" 2>&1) || status=$?
+  ok "$status" "the sh blocks of $name run to the end" "$folder/log"
+  for block in "$folder"/blocks/*.sh; do
+    status=$(cat "${block%.sh}.status" 2>/dev/null) || status=1
+    ok "$status" "$name:$((10#$(basename "$block" .sh))) runs" "${block%.sh}.err"
+    [[ -e ${block%.sh}.text ]] || continue
+    status=0
+    diff <(what_stays <"${block%.sh}.text") <(what_stays <"${block%.sh}.out") >"$work/why" || status=$?
+    ok "$status" "$name:$((10#$(basename "$block" .sh))) prints what is shown" "$work/why"
+  done
+}
+
+# The output without what differs between two runs.
+what_stays() {
+  sed -E 's/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/UUID/g; s/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.]+(\+00)?/TIME/g
+    s/\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b/DURATION/g; s/-{3,}/---/g; s/ +/ /g; s/ $//; /^$/d'
+}
+
+same_output() { # BLOCK
+  [[ $(what_stays <"$1.text") == "$(what_stays <"$1.out")" ]]
+}
+
+# Runs in the shell of the page.
+run_shell_block() { # INFO-FILE
+  local of=${1%.info} kind deadline
+  kind=$(<"$1")
+  if [[ -e $of.file ]]; then
+    cp "$of.file" "$kind"
+    return
+  fi
+  deadline=$((SECONDS + 120))
+  while :; do
+    source "$of.sh" >"$of.out" 2>"$of.err"
+    echo $? >"$of.status"
+    [[ $kind == until ]] && ! same_output "$of" && ((SECONDS < deadline)) || break
+    sleep 0.2
+  done
 }
 
 # The picture in the reference: docs/plan.dot is what plan_dot says of the example, and docs/plan.svg what Graphviz makes of it,
@@ -272,7 +359,7 @@ check_version() {
 # Links between the documents lead to a file and, with #, to a heading of it.
 check_links() {
   local file target path anchor status
-  for file in "$checkout"/README.md "$checkout"/docs/*.md; do
+  for file in "$checkout"/*.md "$checkout"/test/README.md "$checkout"/docs/*.md; do
     while IFS= read -r target; do
       path=${target%%#*} anchor='' status=0
       [[ $target != *#* ]] || anchor=${target#*#}

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The first hour of a newcomer, as the documents tell it: a stock cluster of Debian (pg_createcluster, its pg_hba.conf, no trust), the
-# setting and the statements of README.md, the roles of docs/operations.md, workers pasted out of the manuals for Python and Node.js,
+# setting, the statements and the workflow of README.md, the roles of docs/operations.md, workers pasted out of the manuals for Python and Node.js,
 # the command line, a dump that is restored beside the original. Prints TAP.
 #
 # The cluster is made for a private copy of the server, has its own configuration root, socket folder and port, and is removed.
@@ -152,13 +152,22 @@ follow_readme() {
   sql 'create database shop'
   database=shop
   check 'create extension' sql 'create extension scylla;'
-  pasted README.md 'First task' sql >"$scratch/first.sql"
+  pasted README.md 'A task' sql >"$scratch/first.sql"
   chmod 644 "$scratch/first.sql"
   admin psql -Xq -v ON_ERROR_STOP=1 -P footer=off -f "$scratch/first.sql" >"$scratch/got" 2>&1
-  pasted README.md 'First task' text | diff -BZ - "$scratch/got" >"$log" 2>&1
-  ok $? 'the first task of README.md, with the answers that stand there'
+  pasted README.md 'A task' text | diff -BZ - "$scratch/got" >"$log" 2>&1
+  ok $? 'the task of README.md gives the answers that are printed there'
+  pasted README.md 'A workflow' yaml >"$scratch/nightly.yaml"
+  pasted README.md 'A workflow' sh >"$scratch/nightly.sh"
+  check 'every step of the workflow of README.md succeeds by the commands that are printed there' admin timeout 60 bash -euc '
+    cd "$1"
+    source ./nightly.sh
+    until (($(scylla run tree nightly 1 | grep -c SUCCEEDED) == 9)); do sleep 0.1; done
+    kill -TERM %1
+    wait' follow "$scratch"
   check 'scylla doctor finds nothing on a stock cluster' admin scylla doctor
-  sql "select scylla.drop_queue('mail', true)" >/dev/null
+  sql "select scylla.drop_workflow('nightly')" >/dev/null
+  sql "select scylla.drop_queue(queue, true) from scylla.queue_settings where queue in ('mail', 'copy')" >/dev/null
 }
 
 paste_roles() {
@@ -175,7 +184,7 @@ use_command_line() {
   check 'shop submits' prints '^by-hand$' as shop scylla submit mail '{"to": "ada@example.org"}' --rn by-hand
   check 'mailer works until nothing is left' as mailer scylla work mail --until-empty --exec 'cat >/dev/null; echo "{\"sent\": true}"'
   check 'shop sees the result' prints '^\{"sent": true\}$' as shop scylla get by-hand --field result
-  check 'support looks at the tasks' prints 'by-hand' as support scylla list --queue mail
+  check 'support looks at the tasks' prints 'by-hand' as support scylla list mail
   check 'and must not submit' prints 'permission denied' as support scylla submit mail 1
   check 'a schedule needs no pg_cron' sql "select scylla.schedule('nightly', '0 3 * * *', 'mail', '{\"to\": \"all\"}')"
   check 'and doctor says that it will come' prints 'schedules' admin scylla doctor
@@ -212,7 +221,7 @@ run_python() {
 # Without the network: what the example asks of a mail server is left out.
 run_node() {
   mkdir "$scratch/node_modules"
-  ln -s "$checkout/client/node" "$scratch/node_modules/scylla-client"
+  ln -s "$checkout/client/node" "$scratch/node_modules/pgscylla"
   pasted client/node/README.md 'A worker' js | sed 's|await fetch(.*);|{ status: 250 };|' >"$scratch/worker.js"
   drive_worker Node.js node "$scratch/worker.js"
 }

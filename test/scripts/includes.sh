@@ -30,16 +30,20 @@ table() {
     }'
 }
 
-# Every include of one of our files: the file, and what it includes, both below src/.
+# Every include of one of our files: the file, and what it includes, both below src/. A header below store/ may be made of an .sql file.
 includes() {
   local file name
-  (cd "$checkout/src" && grep -Ero --include='*.cpp' --include='*.h' '^ *# *include *"[^"]+"' . || true) |
-    sed -E 's|^\./([^:]+):.*"([^"]+)"|\1 \2|' | while read -r file name; do
-    [[ ! -e $checkout/src/$name ]] || echo "$file $name"
+  {
+    (cd "$checkout/src" && grep -Ero --include='*.cpp' --include='*.h' '^ *# *include *"[^"]+"' . || true)
+    # What a declaration in such a file names is included by the header.
+    (cd "$checkout/src" && grep -Er --include='*.sql' '^-- (words|type) .* [a-z_/]+\.h$' . | sed -E 's| ([^ ]+)$| "\1"|' || true)
+  } | sed -E 's|^\./([^:]+):.*"([^"]+)"|\1 \2|' | while read -r file name; do
+    [[ ! -e $checkout/src/$name && ! -e $checkout/src/${name%.h}.sql ]] || echo "$file $name"
   done
 }
 
-room_of() { dirname "$1"; }
+# The folders below store/ have statements and types of one subject each, and are of its room.
+room_of() { case $1 in store/*) echo store ;; *) dirname "$1" ;; esac; }
 
 declare -A rooms=() may=()
 while read -r room others; do
@@ -79,6 +83,18 @@ none "only src/api sees the calls of SQL functions" \
   "$(cd "$checkout/src" && grep -Erl --include='*.cpp' --include='*.h' '\bFunctionCallInfo\b|\bfcinfo\b|\bSCYLLA_FUNCTION\(' . |
        sed 's|^\./||' | grep -Ev '^(api/|pg/prelude\.h$)' | sort || true)"
 
+none "no file counts the arguments of a call" \
+  "$(cd "$checkout/src" && grep -Ern --include='*.cpp' --include='*.h' '\(fcinfo, [0-9]' . | sed 's|^\./||' | sort || true)"
+
+# Tables are named in src/store and sql/ only.
+none "no SQL outside src/store names a table" \
+  "$(cd "$checkout/src" && grep -Ern --include='*.cpp' --include='*.h' '^[^/]*"[^"]*\b(from|join|into|update|using) scylla\.[a-z_]+' . |
+       sed 's|^\./||' | grep -v '^store/' | sort || true)"
+
+none "outside src/store, only what runs SQL of users or of pg_cron prepares it" \
+  "$(cd "$checkout/src" && grep -Erl --include='*.cpp' --include='*.h' '\b(SPI_prepare|SPI_execute\w*|store::prepare|store::run)\(' . |
+       sed 's|^\./||' | grep -Ev '^(store/|job/resolve\.cpp|schedule/pg_cron\.cpp|server/handlers\.cpp|workflow/statements\.cpp)' | sort || true)"
+
 none "every heavyweight lock is in src/store/locks.h" \
   "$(cd "$checkout/src" && grep -Er --include='*.cpp' --include='*.h' '\bSET_LOCKTAG_' . | sed 's|^\./||' |
        grep -v '^store/locks\.h:' | sort || true)"
@@ -90,7 +106,7 @@ none "a caught error is undone by an abort, or another takes its place" \
        /PG_CATCH\(\);/      { catches = 1; flushed = 0; last = "" }
        catches && /PG_END_TRY\(\);/ {
          catches = 0
-         if (flushed && last !~ /^(RollbackAndReleaseCurrentSubTransaction\(|abort_and_begin\(|worker\.transactions\.recover\(|PG_RE_THROW\(|elog\(ERROR, |error::[a-z_]+\()/)
+         if (flushed && last !~ /^(RollbackAndReleaseCurrentSubTransaction\(|abort_and_begin\(|AbortCurrentTransaction\(|worker\.transactions\.recover\(|PG_RE_THROW\(|elog\(ERROR, |error::[a-z_]+\()/)
            print FILENAME ":" FNR ": " last
        }
        catches && /FlushErrorState\(\);/ { flushed = 1 }

@@ -22,7 +22,7 @@ select rn from scylla.lease('thumbnails', 'worker-1', max_tasks => 10, timeout =
 
 -- What does not go well: one error may pass and is tried again, the other may not.
 select status, failures, errors from scylla.fail('dog', 'worker-1', '{"code": "disk_full"}', retry_after => '0');
-select status, errors from scylla.abort('bird', 'worker-1', '{"code": "no_photo", "description": "It is a drawing."}');
+select status, errors from scylla.abort('bird', 'worker-1', '{"code": "no_photo", "message": "It is a drawing."}');
 select status from scylla.cancel('mouse');
 
 -- One that changed hands: the worker of the first attempt learns that it lost it.

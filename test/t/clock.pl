@@ -92,6 +92,48 @@ pass('... and is woken by a task');
 $waiter->quit;
 checked($node, 'check() finds nothing');
 
+# ---- a clock that was far ahead -----------------------------------------------------------------------------------------
+
+sql($node, q(
+	select scylla.schedule('minutely', '* * * * *', 'ticks', '{}', catch_up => 'none'), scylla.schedule('latest', '* * * * *', 'ticks', '{}', catch_up => 'latest');
+	select scylla.submit('held', '{}', rn => 'given before'), scylla.submit('held', '{}', rn => 'given ahead');
+	select scylla.lease_task('given before', 'w', timeout => '1 h')));
+set_clock(24 * 400);
+eventually($node, q(select count(*) from scylla.schedules where runs > 0), 2, 'the clock is 400 days ahead: schedules run');
+sql($node, q(
+	select scylla.lease_task('given ahead', 'w', timeout => '1 h');
+	select scylla.submit('held', '{}', rn => 'extended ahead'); select scylla.lease_task('extended ahead', 'w', timeout => '1 h');
+	select scylla.submit('held', '{}', rn => 'delayed ahead', not_before => clock_timestamp() + interval '1 h');));
+sub ahead { sql($node, q(select string_agg(what || ' ' || ahead, ', ' order by what) from scylla.stat_clock)) }
+is(ahead(), 'leases 0, schedules 0, tasks 0', '... for which nothing is ahead of the clock');
+set_clock(2);
+eventually($node, q(select string_agg(what || ' ' || ahead, ', ' order by what) from scylla.stat_clock), 'leases 0, schedules 0, tasks 1',
+	'the clock is set right: stat_clock shows the delayed task of then, and nothing else as soon as the monitor has set it right');
+is(sql($node, q(select latest > clock_timestamp() + interval '390 days' from scylla.stat_clock where what = 'tasks')), 't', '... with its time');
+like(sql($node, 'select scylla.metrics()'), qr/^pgscylla_ahead_of_clock\{what="schedules"\} 0\npgscylla_ahead_of_clock\{what="tasks"\} 1$/m, '... as metrics() does');
+sql($node, q(select scylla.reschedule('delayed ahead')));
+is(ahead(), 'leases 0, schedules 0, tasks 0', '... until somebody makes it ready');
+eventually($node, q(select count(*) from scylla.schedules where next_run < clock_timestamp() + interval '2 min'), 2,
+	'the clock is set right: their next times are those after now');
+eventually($node, q(select count(*) from scylla.task where queue = 'held' and status = 'running' and deadline > clock_timestamp() + interval '2 h'), 0,
+	'... and leases have their time-out from now on');
+is(sql($node, q(select string_agg(rn, ', ' order by rn) from scylla.task where queue = 'held' and status = 'running')),
+	'extended ahead, given ahead', '... none of them has ended but the one whose time was over meanwhile');
+eventually($node, q(select count(distinct name) from scylla.schedules where last_run < clock_timestamp()), 2, '... and they run');
+is(sql($node, q(select count(*) - count(distinct rn) from scylla.task where queue = 'ticks')), 0, '... no time twice');
+ok($node->wait_for_log(qr/WARNING:  schedule "minutely" had handled all times until/), '... as the log says');
+
+# An hour, of which some times have run: they do not run again, and the others do.
+my $runs = sql($node, q(select runs from scylla.schedules where name = 'latest'));
+set_clock(3);
+eventually($node, "select runs > $runs from scylla.schedules where name = 'latest'", 't', 'an hour ahead, schedules run');
+sql($node, q(select scylla.run_schedules()));
+set_clock(2);
+eventually($node, q(select count(*) from scylla.schedules where next_run < clock_timestamp() + interval '2 min'), 2, '... and go on when it is set right');
+is(sql($node, q(select count(*) from scylla.schedules where last_error is not null)), 0, '... without an error');
+sql($node, q(select scylla.unschedule('minutely'), scylla.unschedule('latest')));
+checked($node, 'check() finds nothing');
+
 # ---- a server worker without work --------------------------------------------------------------------------------------
 
 sql($node, q(

@@ -16,7 +16,7 @@ wait_for_monitor($node, 'postgres');
 
 # Two indexes of somebody else on each table: one on an expression, and one with a predicate that summarizes.
 my @tables = qw(task_gate task_condition_end task_callback signal_name signal_sent signal_condition signal_shape task_check task_memo signal_trigger
-  signal_trigger_input signal_unseen signal_arrival resource_pool pool_report pool_line task_reservation pool_head task_waiting task_spec);
+  signal_trigger_input signal_unseen signal_arrival resource_pool pool_change pool_report pool_line task_reservation pool_head task_waiting task_spec);
 for my $table (@tables)
 {
 	my $column = sql($node, "select quote_ident(attname) from pg_attribute where attrelid = 'scylla.$table'::regclass and attnum = 1");

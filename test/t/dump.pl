@@ -210,7 +210,7 @@ my $held = q(select rn, queue, amounts, since, ends from scylla.pool_reservation
 my $states = q(select rn, status, pool from scylla.task order by rn);
 run_ok('pg_dump writes an archive with pools', 'pg_dump', '-Fc', '-f', "$dump.pools", 'pools');
 # The data alone, table by table: lines come when the monitor has put the tasks in line already.
-my @late = qw(task_reservation pool_report pool_head resource_pool pool_line);
+my @late = qw(task_reservation pool_change pool_report pool_head resource_pool pool_line);
 for my $how (qw(whole parallel late))
 {
 	my $database = "pools_$how";

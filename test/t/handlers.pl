@@ -55,7 +55,7 @@ is(handled(q(select 'null'::jsonb)), 'completed|null|1|0||1', '... but a null of
 
 is(handled('select 1/0'), 'aborted||1|1|sqlstate-22012|0', 'an error fails the task and undoes what the handler did');
 is(handled('select 1/0', max_attempts => 3), 'aborted||3|3|sqlstate-22012|0', '... each time');
-is( sql($node, q(select errors -> 0 -> 'description', errors -> 0 #>> '{args,context}' ~ 'function run' from scylla.task where rn = 't4')),
+is( sql($node, q(select errors -> 0 -> 'message', errors -> 0 #>> '{args,context}' ~ 'function run' from scylla.task where rn = 't4')),
 	'"division by zero"|t', 'the error tells the message and the context');
 sql($node, q(create function complain() returns jsonb language plpgsql as $$
 	begin raise exception 'no' using detail = 'because', hint = 'try', errcode = 'AB123'; end $$));

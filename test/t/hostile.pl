@@ -41,7 +41,7 @@ select 'text'::regtype, v from unnest(array['''''', ''' ''', $v$'''; drop table 
     'repeat(''x'', 200)', 'repeat(''é'', 201)', 'repeat(''x'', 1000000)', '''* * * * *''', '''99 99 99 99 99''', '''1 second''', '''-1 seconds''', '''Europe/Berlin''', '''<x>-99:99''']) v
 union all select 'jsonb', v from unnest(array['''null''', '''1''', '''true''', '''""''', '''[]''', '''{}''', '''[[]]''', '''[null]''', '''[{}]''', '''[1, "a", {}]''', '''{"": null}''',
     'repeat(''['', 1000)::text || repeat('']'', 1000)', '''1'' || repeat(''0'', 100000)', '''"'' || repeat(''x'', 1000000) || ''"''', '''{"code": ""}''', '''{"code": 1}''',
-    '''{"code": "x", "args": 1, "description": null}''', '''{"initial": "infinity"}''', '''{"factor": 1e308, "max": "178000000 years"}''', '''{"factor": 1e10000}''', '''{"jitter": "x"}''',
+    '''{"code": "x", "args": 1, "message": null}''', '''{"initial": "infinity"}''', '''{"factor": 1e308, "max": "178000000 years"}''', '''{"factor": 1e10000}''', '''{"jitter": "x"}''',
     '''{"unknown": 1}''', '''[{"queue": "q", "spec": 1, "rn": ""}]''', '''[{"queue": null, "spec": null}]''', '''[{"queue": "q", "spec": 1, "priority": 1e1000}]''',
     '''[{"queue": "q", "spec": 1, "depends_on": [null]}]''', '''[{"queue": "q", "spec": 1, "rn": "x", "depends_on": ["x"]}]''', '''[{"queue": "q", "spec": 1, "not_before": "infinity"}]''',
     '''[{"queue": "q", "spec": 1, "not_before": "\u0001"}]''', '''{"max_running": -1}''', '''{"retention": "-1 s", "aging": "NaN"}''']) v

@@ -34,6 +34,10 @@ select scylla.alter_queue('limited', '{"max_running": 1}');
 select scylla.schedule('nightly', '0 3 * * *', 'q', '1');
 SQL
 
+# A limit that comes later is in effect when the monitor, or maintain, has seen the transactions of before end.
+eventually($old, q(select scylla.maintain() \g /dev/null
+	select pending from scylla.queue where name = 'limited'), '', 'the limit is in effect');
+
 # What has to come along.
 my %what = (
 	'every task' => 'select * from scylla.task order by rn',
@@ -48,10 +52,11 @@ my %what = (
 my %before = map { $_ => sql($old, $what{$_}) } keys %what;
 is(sql($old, 'select armed from scylla.schedules'), 't', 'the schedule is armed');
 my $from = sql($old, 'show server_version');
+my $has_checksums = sql($old, 'show data_checksums') eq 'on';
 $old->stop;
 
 my $new = PostgreSQL::Test::Cluster->new('new');
-$new->init(extra => [ '-E', 'UTF8', '--locale=C', $major >= 18 ? '--no-data-checksums' : () ]);
+$new->init(extra => [ '-E', 'UTF8', '--locale=C', $has_checksums ? '--data-checksums' : $major >= 18 ? '--no-data-checksums' : () ]);
 $new->append_conf('postgresql.conf', $settings);
 chdir PostgreSQL::Test::Utils::tempdir or die;
 $new->command_ok([ 'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir, '-b', "$ENV{SCYLLA_OLDER_SERVER}/bin",

@@ -27,11 +27,11 @@ sql($node, q(select scylla.lease_task('a', 'w')));
 is(sql($node, $status->('b')), 'waiting', 'no more than there is');
 my $counted = q(select waiting, ready, running from scylla.stat_queue where queue = 'q');
 my $measured = q(select string_agg(line, E'\n' order by line) from regexp_split_to_table(scylla.metrics(), E'\n') line
-	where line ~ '^scylla_(tasks|tasks_waiting_for|pool_tasks_waiting|pool_tasks_placed)\{' and line ~ 'waiting"|what="pool"|pool="p"');
+	where line ~ '^pgscylla_(tasks|tasks_waiting_for|pool_tasks_waiting|pool_tasks_placed)\{' and line ~ 'waiting"|what="pool"|pool="p"');
 eventually($node, $counted, '1|0|1', 'a task in line counts as waiting');
 is(sql($node, q(select for_pools, for_signals, deferred from scylla.stat_waiting where queue = 'q')), '1|0|0', '... for a pool');
-is( sql($node, $measured), join("\n", 'scylla_pool_tasks_placed{pool="p"} 1', 'scylla_pool_tasks_waiting{pool="p"} 1',
-		'scylla_tasks_waiting_for{queue="q",what="pool"} 1', 'scylla_tasks{queue="q",state="waiting"} 1'),
+is( sql($node, $measured), join("\n", 'pgscylla_pool_tasks_placed{pool="p"} 1', 'pgscylla_pool_tasks_waiting{pool="p"} 1',
+		'pgscylla_tasks_waiting_for{queue="q",what="pool"} 1', 'pgscylla_tasks{queue="q",state="waiting"} 1'),
 	'... in the metrics, too');
 is(sql($node, q(select waits_for, detail from scylla.explain_waiting('b'))), 'pool p|Not placed: permits short by 1 in pool p.', '... and explain_waiting() says for what');
 sql($node, q(select scylla.complete('a', 'w')));

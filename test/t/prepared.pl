@@ -70,6 +70,31 @@ sql($node, q(
 	commit prepared 'late';));
 eventually($node, q(select string_agg(rn || ' ' || status || ' ' || failures, ', ' order by rn) from scylla.task where queue = 'late'),
 	'late-due ready 0, late-leased ready 1', 'the monitor finds a lease and a due task that COMMIT PREPARED brought');
+
+# What a prepared transaction brings after a crash, which has made the monitor forget it: within monitor_interval.
+sql($node, q(
+	select scylla.send_signal('s', '{"n": 0}'), scylla.send_signal('t', '{"n": 0}'); -- the signals exist: nobody waits for who makes them
+	select scylla.submit('bring', '1', rn => 'provider'), scylla.submit('bring', '1', rn => 'dependant', depends_on => '{provider}');
+	select scylla.create_plan('plan'), scylla.submit('member', '1', rn => 'member', plan => 'plan'), scylla.open_plan('plan');
+	begin; select scylla.submit('bring', '1', rn => 'waits', wait_for => '[{"signal": "s", "match": {"n": 2}}]'); prepare transaction 'wait';
+	begin; select scylla.complete(rn, 'w') from scylla.lease('bring', 'w'); prepare transaction 'end';
+	begin; select scylla.complete(rn, 'w') from scylla.lease('member', 'w'); prepare transaction 'member';
+	begin; select scylla.send_signal('t', '{"n": 3}'); prepare transaction 'send';
+	select scylla.submit('bring', '1', rn => 'hears', wait_for => '[{"signal": "t", "match": {"n": 3}}]');
+	select scylla.send_signal('s', '{"n": 2}');));
+$node->stop('immediate');
+$node->start;
+wait_for_monitor($node, 'postgres');
+# Its walks after the start are over: they have found nothing.
+sql($node, q(select scylla.submit('bring', '1', rn => 'walked', not_before => clock_timestamp() + interval '1 ms')));
+eventually($node, q(select status from scylla.get_task('walked')), 'ready', 'a monitor works after the crash');
+is(sql($node, q(select string_agg(status::text, ' ' order by rn) from scylla.task where rn in ('dependant', 'hears'))), 'waiting waiting',
+	'what a prepared transaction will open waits');
+sql($node, "commit prepared '$_'") for 'wait', 'end', 'member', 'send';
+eventually($node, q(select status from scylla.get_task('waits')), 'ready', 'a wait that COMMIT PREPARED brings after a crash opens');
+eventually($node, q(select status from scylla.get_task('dependant')), 'ready', '... and one for a task that it ends');
+eventually($node, q(select status from scylla.get_task('hears')), 'ready', '... and one for a signal that it sends');
+eventually($node, q(select finished is not null from scylla.plan where name = 'plan'), 't', '... and the plan of a task that it ends is finished');
 checked($node, 'check() finds nothing at the end');
 
 $node->stop;

@@ -120,6 +120,14 @@ my $connection = $primary->connstr . ' dbname=postgres';
 sql($subscriber, "create subscription all_of_it connection '$connection' publication everything");
 $subscriber->wait_for_subscription_sync($primary, 'all_of_it');
 is(tasks($subscriber), tasks($primary), 'the first copy is the same');
+if (sql($primary, q(select current_setting('server_version_num')::int >= 190000)) eq 't')
+{
+	sql($primary, 'create publication numbers for all sequences');
+	sql($subscriber, "alter subscription all_of_it set publication everything, numbers with (refresh = true)");
+	$subscriber->psql('postgres', 'alter subscription all_of_it refresh sequences');
+	my $last = q(select string_agg(format('%s %s', sequencename, last_value), ', ' order by sequencename) from pg_sequences where schemaname = 'scylla');
+	eventually($subscriber, $last, sql($primary, $last), 'the server copies the sequences');
+}
 
 # A lease on the subscriber that finds its queue empty; what arrives later is told to nobody there.
 sql($primary, q(select scylla.submit('q2', '1', rn => 'first'); select scylla.cancel('first');));

@@ -39,6 +39,22 @@ eventually($node, q(select count(*) >= 2 from scylla.task where queue = 'new'), 
 sql($node, q(select scylla.unschedule('new')));
 checked($node, 'check() finds nothing');
 
+# ---- many schedules of one role -------------------------------------------------------------------------------------------
+
+sql($node, q(
+	create role many; create role few;
+	select scylla.create_queue('turns'), scylla.grant_queue('turns', 'public', 'submit');
+	grant usage on schema scylla to many, few; grant execute on function scylla.schedule, scylla.submit_many to many, few;
+	set role many; select count(scylla.schedule('many' || i, '@yearly', 'turns', '1', grace => null)) from generate_series(1, 500) i;
+	set role few; select scylla.schedule('few', '@yearly', 'turns', '1', grace => null);
+	reset role;
+	update scylla.schedule set handled = now() - interval '2 years', next_run = now() - case when name = 'few' then interval '1 min' else interval '1 hour' end where name ~ '^(many|few)';
+	select scylla.schedule('wakes the monitor', '@yearly', 'turns', '1');));
+eventually($node, q(select count(*) from scylla.task where queue = 'turns'), 501, 'a role has 500 schedules that are due, another has one that is due later');
+cmp_ok(sql($node, q(select count(*) from scylla.task_spec s, scylla.task_spec f where s.rn ~ '^many' and f.rn ~ '^few/' and s.id < f.id)), '<', 5,
+	'... as soon as those: owners take turns');
+sql($node, q(select scylla.unschedule(name) from scylla.schedules where name ~ '^(many|few|wakes)'));
+
 # ---- as its role --------------------------------------------------------------------------------------------------------
 
 sql($node, q(

@@ -75,6 +75,19 @@ is(sql($node, q(select count(distinct initiator #>> '{signals,a,params,n}') = co
 eventually($node, q(select (select count(*) from scylla.signal_unseen) + (select count(*) from scylla.signal_arrival)), '0', 'and nothing is left');
 is(sql($node, 'select count(*) from scylla.check()'), '0', 'check() finds nothing');
 
+# ---- one trigger has many sets (monitor) --------------------------------------------------------------------------------
+
+# Sent together, and the victims last. How many of the others' tasks were made before theirs tells whether they had their turn.
+sql($node, q(select scylla.create_trigger('flood', '[{"signal": "f1", "join": ["n"]}, {"signal": "f2", "join": ["n"]}]', '{"submit": {"queue": "flood", "spec": {}}}');
+	select scylla.create_trigger('victim ' || i, format('[{"signal": "v%s"}]', i)::jsonb, '{"submit": {"queue": "victim", "spec": {}}}') from generate_series(1, 3) i));
+sql($node, q(begin; select count(scylla.send_signal(s, jsonb_build_object('n', n))) from unnest('{f1,f2}'::text[]) s, generate_series(1, 3000) n;
+	select count(scylla.send_signal('v' || i, '{}')) from generate_series(1, 3) i; commit));
+my $made = sub { my ($queue) = @_; "(select s.id from scylla.task_spec s join scylla.queue q on q.id = s.queue where q.name = '$queue')" };
+eventually($node, 'select count(*) from ' . $made->('victim') . ' v', '3', 'triggers beside one with thousands of sets');
+eventually($node, 'select count(*) from ' . $made->('flood') . ' f', '3000', 'which are all carried out');
+cmp_ok(sql($node, 'select count(*) from ' . $made->('flood') . ' f where f.id < (select max(v.id) from ' . $made->('victim') . ' v)'), '<', 1000,
+	'each trigger has its turn in a portion');
+
 # ---- many sets ---------------------------------------------------------------------------------------------------------
 
 # A session carries out triggers by plans that it made when there was little, and nothing is vacuumed. A set costs the same however many

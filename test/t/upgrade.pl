@@ -295,7 +295,7 @@ sql($node, q(
 	select id, now(), 1, 0, 0, 0 from scylla.task_spec where rn = 'last'), $skipped);
 sql($node, 'alter extension scylla update', $skipped);
 is(sql($node, q(select rn, errors from scylla.task where rn in ('skipped', 'by hand') order by rn), $skipped),
-	qq(by hand|[]\nskipped|[{"args": {"provider": "first"}, "code": "dependency-failed", "description": "a task that this one depends on was aborted"}]),
+	qq(by hand|[]\nskipped|[{"args": {"provider": "first"}, "code": "dependency-failed", "message": "a task that this one depends on was aborted"}]),
 	'a task that 0.1 has skipped says why');
 checked($node, 'check() finds nothing', $skipped);
 is(sql($node, q(select string_agg(role, ' ' order by role) from scylla.queue_grants where privilege = 'depend'), $skipped), 'pg_monitor public',

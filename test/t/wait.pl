@@ -40,7 +40,7 @@ sub begin_wait
 sub sleeping
 {
 	my ($who) = @_;
-	return "select count(*) from pg_stat_activity where $who and wait_event = 'Extension' and query ~* '^call scylla.wait'";
+	return "select count(*) from pg_stat_activity where $who and wait_event = 'Extension' and query ~* '^call scylla.w'";
 }
 
 # What the call has given, as soon as it is over: its result, or the SQLSTATE of its error.
@@ -324,6 +324,22 @@ sql($node, q(select scylla.submit('passed on', '1')));
 is(ended($waiter), 't', 'a client that was killed while it waited does not keep others from their tasks');
 eventually($node, "select count(*) from pg_stat_activity where pid = $dead->{pid}", '0', '... and its backend is gone');
 sql($node, q(select scylla.lease('passed on', 'w')));
+
+# Nobody wakes it: it sees by itself that its client is gone.
+my %blocking = (wait => q(call scylla.wait('nothing', '1 h')), wait_any => q(call scylla.wait_any('{nothing,nowhere}', '1 h')),
+	wait_plan => q(call scylla.wait_plan('endless', '1 h')), work => q(call scylla.work('handled', timeout => '1 h')));
+sql($node, q(
+	create function noop(t scylla.task) returns jsonb language sql as 'select null::jsonb';
+	select scylla.create_queue('handled', handler => 'noop'), scylla.create_plan('endless')));
+is(sql($node, 'show client_connection_check_interval'), '0', 'the server itself does not look for clients that have gone');
+for my $call (sort keys %blocking)
+{
+	my $alone = new_waiter($node);
+	begin_wait($alone, $blocking{$call});
+	$alone->{session}{run}->signal('KILL');
+	eval { $alone->{session}{run}->finish };
+	eventually($node, "select count(*) from pg_stat_activity where pid = $alone->{pid}", '0', "$call ends when its client is killed");
+}
 
 # ---- where one can wait -------------------------------------------------------------------------------------------------
 

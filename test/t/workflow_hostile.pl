@@ -157,7 +157,7 @@ sql($node, 'drop owned by olaf; drop role olaf');
 ok(comes(sub { sql($node, q(select work('w'), work('olaf'))); sql($node, $ended) == 0 }), 'the owner of one is dropped, and both end');
 is(sql($node, q(select string_agg(workflow || ' ' || step || ' ' || status, ', ' order by workflow, step) from scylla.workflow_step where workflow in ('owned', 'others'))),
 	'others a SUCCEEDED, others b SUCCEEDED, owned a SUCCEEDED, owned b FATALLY_FAILED', 'a step that nobody could submit has failed');
-is(sql($node, q(select error ->> 'message' from scylla.workflow_step where workflow = 'owned' and step = 'b')), 'role "olaf" does not exist', 'and says why');
+is(sql($node, q(select error ->> 'message' from scylla.workflow_step where workflow = 'owned' and step = 'b')), 'role "olaf" does not exist', 'a step that nobody could submit says why');
 is(sql($node, q(select count(*) from scylla.check() where problem ~ 'workflow "owned" belongs to role "olaf"')), '1', 'check() tells of it');
 
 $node->stop;

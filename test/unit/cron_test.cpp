@@ -1,5 +1,6 @@
 // Schedules: the language of pg_cron, the calendar, and what happens where clocks are put forward and back.
 #include "model/cron.h"
+#include "model/quartz.h"
 
 #include <gtest/gtest.h>
 
@@ -130,7 +131,77 @@ TEST(Cron, Seconds) {
         EXPECT_EQ(fault(text), CronFault::fields) << text;
 }
 
-TEST(Cron, Blanks) { EXPECT_EQ(cron("  5\t4 *  * \t1 ").minutes, 1u << 5); }
+TEST(Cron, Blanks) {
+    EXPECT_EQ(cron("  5\t4 *  * \t1 ").minutes, 1u << 5);
+    for (const char *text : {"5 4 * * 1\n", "\n5 4 * * 1", "5 4\r\n* * 1\r\n", "5\v4\f* * 1"})
+        EXPECT_EQ(cron(text).hours, 1u << 4) << text;
+    EXPECT_EQ(cron("@daily\n").hours, 1u);
+    EXPECT_EQ(cron("30 seconds\n").seconds, 30);
+}
+
+// Four numbers and a weekday in s are no number of seconds.
+TEST(Cron, WeekdaysThatBeginAsSecondsDo) {
+    for (const char *text : {"0 3 1 1 sun", "0 3 1 1 Sun", "0 3 1 1 0", "0  3\t1 1  SUN"})
+        EXPECT_EQ(cron(text).weekdays, 1u) << text;
+    EXPECT_EQ(cron("0 3 1 1 sat").weekdays, 1u << 6);
+    EXPECT_EQ(cron("0 3 1 12 SAT,SUN").weekdays, 1u | 1u << 6);
+    EXPECT_EQ(cron("0 3 1 1 sun-sat").weekdays, 0x7fu);
+    EXPECT_EQ(fault("0 3 1 9 sep"), CronFault::weekday);
+    EXPECT_EQ(fault("0 3 1 sun"), CronFault::fields);
+    EXPECT_EQ(fault("0 3 1 1 second"), CronFault::weekday);
+    EXPECT_EQ(fault("5 5 seconds"), CronFault::fields);
+}
+
+TEST(Cron, RangesThatGoBeyondTheEnd) {
+    const auto bits = [](std::initializer_list<int> all) {
+        std::uint64_t set = 0;
+        for (const int bit : all)
+            set |= std::uint64_t{1} << bit;
+        return set;
+    };
+    EXPECT_EQ(cron("0 0 * * sat-sun").weekdays, bits({6, 0}));
+    EXPECT_EQ(cron("0 0 * * 6-7").weekdays, bits({6, 0}));
+    EXPECT_EQ(cron("0 0 * * fri-mon").weekdays, bits({5, 6, 0, 1}));
+    EXPECT_EQ(cron("0 0 * * 7-2").weekdays, bits({0, 1, 2}));
+    EXPECT_EQ(cron("0 0 * * sat-fri/2").weekdays, bits({6, 1, 3, 5}));
+    EXPECT_EQ(cron("0 22-2 * * *").hours, bits({22, 23, 0, 1, 2}));
+    EXPECT_EQ(cron("0 22-4/2 * * *").hours, bits({22, 0, 2, 4}));
+    EXPECT_EQ(cron("0 23-22 * * *").hours, bits({}) + (1u << 24) - 1);
+    EXPECT_EQ(cron("50-10/5 * * * *").minutes, bits({50, 55, 0, 5, 10}));
+    EXPECT_EQ(cron("0 0 1 nov-feb *").months, bits({11, 12, 1, 2}));
+    EXPECT_EQ(cron("0 0 28-3 * *").days, bits({28, 29, 30, 31, 1, 2, 3}));
+    EXPECT_EQ(cron("0 0 * * sat-sun,wed").weekdays, bits({6, 0, 3}));
+    EXPECT_EQ(times("30 23-1 * * sat-sun", at(2026, 11, 27), at(2026, 11, 29, 12)),
+              (Times{at(2026, 11, 28, 0, 30), at(2026, 11, 28, 1, 30), at(2026, 11, 28, 23, 30),
+                     at(2026, 11, 29, 0, 30), at(2026, 11, 29, 1, 30)}));
+}
+
+TEST(Cron, YearsOfQuartz) {
+    const auto all = [](std::string_view text, std::int64_t after) {
+        Cron parsed;
+        Times found;
+        if (!scylla::model::parse_quartz(text, parsed))
+            return Times{-1};
+        for (auto time = next_time(parsed, after, std::cref(k_berlin)); time && found.size() < 9;
+             time = next_time(parsed, *time, std::cref(k_berlin)))
+            found.push_back(*time);
+        return found;
+    };
+    EXPECT_EQ(all("0 30 6 24 12 ? 2026", at(2026, 1, 1)), (Times{at(2026, 12, 24, 5, 30)})) << "comes once";
+    EXPECT_EQ(all("0 30 6 24 12 ? 2026", at(2027, 1, 1)), Times{});
+    EXPECT_EQ(all("0 0 0 1 1 ? 2027", at(2026, 1, 1)), (Times{at(2026, 12, 31, 23)})) << "by the clock of the zone";
+    EXPECT_EQ(all("0 0 1 29 2 ? 2027-2031", at(2026, 1, 1)), (Times{at(2028, 2, 29)}));
+    EXPECT_EQ(all("0 0 1 1 1 ? 2027,2030,2029", at(2026, 1, 2)),
+              (Times{at(2027, 1, 1), at(2029, 1, 1), at(2030, 1, 1)}));
+    EXPECT_EQ(all("0 0 1 1 1 ? 2090/3", at(2026, 1, 2)),
+              (Times{at(2090, 1, 1), at(2093, 1, 1), at(2096, 1, 1), at(2099, 1, 1)}));
+    EXPECT_EQ(all("0 0 1 1 1 ? 2027-2033/3", at(2026, 1, 2)), (Times{at(2027, 1, 1), at(2030, 1, 1), at(2033, 1, 1)}));
+    EXPECT_EQ(all("0 0 1 30 2 ? 2027", at(2026, 1, 1)), Times{});
+    EXPECT_EQ(all("0 0 1 1 1 ? *", at(2026, 1, 2)).size(), 9U);
+    for (const char *bad : {"1969", "2100", "27", "2027-2026", "2027-", "-2027", "2027,", "2027/0", "2027/", "x",
+                            "02027", "2027-20300", "L"})
+        EXPECT_EQ(all("0 0 1 1 1 ? " + std::string(bad), 0), Times{-1}) << bad;
+}
 
 TEST(Cron, Faults) {
     constexpr struct {
@@ -140,10 +211,10 @@ TEST(Cron, Faults) {
                     {"   ", CronFault::fields},
                     {"* * * *", CronFault::fields},
                     {"* * * * * *", CronFault::fields},
-                    {"* * * * *\n", CronFault::weekday},
                     {"60 * * * *", CronFault::minute},
                     {"-1 * * * *", CronFault::minute},
-                    {"5-1 * * * *", CronFault::minute},
+                    {"5-60 * * * *", CronFault::minute},
+                    {"60-5 * * * *", CronFault::minute},
                     {"1/20 * * * *", CronFault::minute},
                     {"*/0 * * * *", CronFault::minute},
                     {"*/60 * * * *", CronFault::minute},
@@ -171,7 +242,8 @@ TEST(Cron, Faults) {
                     {"* * * j *", CronFault::month},
                     {"* * * jan/2 *", CronFault::month},
                     {"* * * * 8", CronFault::weekday},
-                    {"* * * * fri-sun", CronFault::weekday},
+                    {"* * * * fri-8", CronFault::weekday},
+                    {"* * 31-0 * *", CronFault::day},
                     {"* * * * monday", CronFault::weekday},
                     {"@reboot", CronFault::shorthand},
                     {"@Daily", CronFault::shorthand},

@@ -1,10 +1,12 @@
 // Definitions of workflows: what is wrong with one, and where (Maestro, sections 1.1 to 1.7, 6.4, 6.5, 7.3 to 7.5, 8).
 #include <gtest/gtest.h>
 
+#include "model/duration.h"
 #include "model/workflow/definition.h"
 #include "model/workflow/engine.h"
 #include "model/workflow/reader.h"
 #include "model/workflow/trigger_times.h"
+#include "model/zone.h"
 #include "sel_world.h"
 
 namespace test_definition {
@@ -52,6 +54,11 @@ std::string check_workflow(std::string_view members) {
 std::string check_properties(std::string_view properties) {
     return check(R"({"properties": )" + std::string(properties) +
                  R"(, "workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}})");
+}
+
+std::string condition_json(std::string_view json) {
+    return check(with_steps(R"([{"step": {"id": "a", "type": "x", "transition": {"successors": {"b": )" +
+                            std::string(json) + R"(}}}}, {"step": {"id": "b", "type": "x"}}])"));
 }
 
 TEST(Definition_1_1, Request) {
@@ -161,9 +168,11 @@ TEST(Definition_1_3, Workflow) {
             R"(, "name": "a\nb", "timeout": "soon", "criticality": "very", "instance_step_concurrency": 1000, "stesp": 1)"),
         "workflow.stesp: is not known here\n"
         "workflow.name: \"a\nb\" must consist of letters, digits, blanks and _.,:@&='(){}$+[]-/\\\n"
-        "workflow.timeout: is no duration, as \"1 day 2 hours\"\n"
-        "workflow.criticality: \"very\" is none of CRITICAL, HIGH, MEDIUM, LOW\n"
-        "workflow.instance_step_concurrency: must be from 1 to 999, not 1000");
+        "workflow.timeout: \"soon\" must be " +
+            std::string(scylla::model::k_duration_rule) +
+            "\n"
+            "workflow.criticality: \"very\" is none of CRITICAL, HIGH, MEDIUM, LOW\n"
+            "workflow.instance_step_concurrency: must be from 1 to 999, not 1000");
     EXPECT_EQ(check_workflow(R"(, "name": ")" + std::string(257, 'x') + "\""),
               "workflow.name: has 257 characters, and at most 256 are possible");
     EXPECT_EQ(check_workflow(R"(, "description": ")" + std::string(16'385, 'x') + "\""),
@@ -224,6 +233,21 @@ TEST(Definition_1_4, Steps) {
                          R"("concurrency": 500, "strict_ordering": true, "steps": [{"step": {"id": "t", "type": "x"}}],
         "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1]}}}})"),
               "");
+    for (const auto &[order, problem] :
+         {std::pair{R"(["i", "j"])", ""},
+          {R"(["j", "i"])", ""},
+          {R"(["i"])", "workflow.steps[0].foreach.loop_order: must have the name of each of the loop_params once"},
+          {R"(["i", "j", "i"])",
+           "workflow.steps[0].foreach.loop_order: must have the name of each of the loop_params once"},
+          {R"(["i", "k"])", "workflow.steps[0].foreach.loop_order: must have the name of each of the loop_params once"},
+          {R"(["i", 2])", "workflow.steps[0].foreach.loop_order: must have the name of each of the loop_params once"},
+          {R"("i")", "workflow.steps[0].foreach.loop_order: must be an array"}})
+        EXPECT_EQ(
+            check_step("foreach", R"("loop_order": )" + std::string(order) +
+                                      R"(, "steps": [{"step": {"id": "t", "type": "x"}}], "params": {"loop_params":
+        {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1]}, "j": {"type": "LONG_ARRAY", "value": [1]}}}})"),
+            problem)
+            << order;
     EXPECT_EQ(check_step("while", R"("condition": "i < 5", "steps": [{"step": {"id": "t", "type": "x"}}],
         "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG", "value": 1}}}})"),
               "");
@@ -305,6 +329,19 @@ TEST(Definition_1_5, Nesting) {
         "");
 }
 
+TEST(Definition_1_5, ALimitOfATagIsRefused) {
+    EXPECT_EQ(check_typed(R"(, "tags": ["a", {"name": "b", "namespace": "x"}])"), "");
+    EXPECT_EQ(check_typed(R"(, "tags": [{"name": "warehouse", "permit": 1}])"),
+              "workflow.steps[0].step.tags[0]: the limit of a tag is not part of a definition: "
+              "create_pool('tag:warehouse', …) sets it");
+}
+
+TEST(Definition_1_5, AConditionMayBeATruth) {
+    EXPECT_EQ(condition_json("true"), "");
+    EXPECT_EQ(condition_json("false"), "");
+    EXPECT_EQ(condition_json("5"), "workflow.steps[0].step.transition.successors.b: must be a string");
+}
+
 TEST(Definition_1_5, Transitions) {
     const auto graph = [](std::string_view a, std::string_view b, std::string_view c) {
         const auto one = [](std::string_view id, std::string_view transition) {
@@ -313,7 +350,7 @@ TEST(Definition_1_5, Transitions) {
         };
         return check(with_steps("[" + one("a", a) + ", " + one("b", b) + ", " + one("c", c) + "]"));
     };
-    EXPECT_EQ(graph(R"({"successors": {"b": "true", "c": "x > 1"}})", R"({"successors": {"c": "true"}})",
+    EXPECT_EQ(graph(R"({"successors": {"b": "true", "c": "RUN_TS > 1"}})", R"({"successors": {"c": "true"}})",
                     R"({"predecessors": ["b", "a"]})"),
               "");
     EXPECT_EQ(graph(R"({"successors": {"d": "true"}})", "{}", "{}"),
@@ -338,7 +375,9 @@ TEST(Definition_1_5, Transitions) {
 }
 
 TEST(Definition_6_4, RetryPolicies) {
-    const auto policy = [](std::string_view json) { return check_typed(R"(, "retry_policy": )" + std::string(json)); };
+    const auto policy = [](std::string_view json) {
+        return check_typed(R"(, "params": {"n": {"type": "LONG", "value": 1}}, "retry_policy": )" + std::string(json));
+    };
     EXPECT_EQ(
         policy(
             R"({"error_retry_limit": 0, "platform_retry_limit": "99", "timeout_retry_limit": "${n}", "backoff": {"type": "EXPONENTIAL_BACKOFF",
@@ -361,25 +400,19 @@ TEST(Definition_6_4, RetryPolicies) {
 }
 
 TEST(Definition_6_5, Durations) {
-    using workflow::parse_duration;
-    EXPECT_EQ(parse_duration("abc 1min"), 60'000);
-    EXPECT_EQ(parse_duration("10min 1min"), 660'000);
-    EXPECT_EQ(parse_duration("1min 40s"), 100'000);
-    EXPECT_EQ(parse_duration("1 day, 2 hours and 3 ms"), 93'600'003);
-    EXPECT_EQ(parse_duration("7 5s"), 5'000);
-    EXPECT_EQ(parse_duration(""), std::nullopt);
-    EXPECT_EQ(parse_duration("5 weeks"), std::nullopt);
-    EXPECT_EQ(parse_duration("99999999999999999999 d"), INT64_MAX);
-    EXPECT_EQ(parse_duration("9999999999999999 d"), INT64_MAX);
     const auto timeout = [](std::string_view json) { return check_workflow(R"(, "timeout": )" + std::string(json)); };
     EXPECT_EQ(timeout("\"120 days\""), "");
-    EXPECT_EQ(timeout("\"${p}\""), "");
+    EXPECT_EQ(timeout("\"${RUN_DATE}\""), "");
     EXPECT_EQ(timeout("\"10368000\""), "");
     EXPECT_EQ(timeout("\"120 days 1 ms\""),
               "workflow.timeout: must be from 1 to 10368000 seconds, not \"120 days 1 ms\"");
     EXPECT_EQ(timeout("-1"), "workflow.timeout: must be from 1 to 10368000, not -1");
     EXPECT_EQ(timeout("0"), "workflow.timeout: must be from 1 to 10368000, not 0");
-    for (const std::string_view none : {R"("")", R"("0")", R"("-5")", R"("soon")", R"("0 min")"})
+    EXPECT_EQ(timeout("\"1.5 hours\""), "");
+    EXPECT_EQ(timeout("\"0.5 seconds\""), "workflow.timeout: must be from 1 to 10368000 seconds, not \"0.5 seconds\"");
+    EXPECT_EQ(timeout("\"1,500 seconds\""),
+              "workflow.timeout: \"1,500 seconds\" must be " + std::string(scylla::model::k_duration_rule));
+    for (const std::string_view none : {R"("")", R"("0")", R"("-5")", R"("soon")", R"("0 min")", R"("1 month")"})
         EXPECT_EQ(timeout(none).substr(0, 18), "workflow.timeout: ") << none;
     for (const std::string_view none : {R"("")", R"("0")", R"("soon")"})
         EXPECT_EQ(check_typed(R"(, "timeout": )" + std::string(none)).substr(0, 32), "workflow.steps[0].step.timeout: ")
@@ -442,6 +475,20 @@ TEST(Definition_8, TimeTriggers) {
         return check_workflow(R"(, "time_triggers": [{)" + std::string(json) + "}]");
     };
     const std::string at = "workflow.time_triggers[0]";
+    const std::string k_fields =
+        "It must have the five fields of Unix (minute, hour, day of the month, month, day of the "
+        "week), or the six or seven of Quartz (a second before them, a year from 1970 to 2099 "
+        "behind them).";
+    for (const char *never :
+         {"0 0 31 2 *", "0 0 30 feb *", "0 0 31 4,6,9,11 *", "0 0 0 30 2 ?", "0 0 12 1 1 ? 2025", "0 0 12 29 2 ? 2027"})
+        EXPECT_EQ(trigger(R"("type": "CRON", "cron": ")" + std::string(never) + "\""),
+                  at + ".cron: \"" + never + "\" never comes: there is no such day from now on");
+    for (const char *good : {"0 3 1 1 sun", "0 22-2 * * sat-sun", "0 0 29 2 *", "0 0 12 24 12 ? 2026", "5 4 * * 1\\n"})
+        EXPECT_EQ(trigger(R"("type": "CRON", "cron": ")" + std::string(good) + "\""), "") << good;
+    for (const char *bad : {"PST", "foo5", "2", "+25:00", ""})
+        EXPECT_EQ(trigger(R"("type": "CRON", "cron": "0 6 * * *", "timezone": ")" + std::string(bad) + "\""),
+                  at + ".timezone: \"" + bad + "\" must be " + std::string(scylla::model::k_zone_rule));
+    EXPECT_EQ(trigger(R"("type": "CRON", "cron": "0 6 * * *", "timezone": "+02:00")"), "");
     for (const char *good : {R"("type": "CRON", "cron": "0 0 12 1/1 * ? *", "timezone": "US/Pacific")",
                              R"("type": "PREDEFINED", "expression": "@daily")",
                              R"("type": "CRON", "cron": "*/2 * * * *", "fuzzy_max_delay": "30s")",
@@ -451,11 +498,15 @@ TEST(Definition_8, TimeTriggers) {
               at + ".cron: \"*/1 * * * *\" has times 1 minute apart, and at least 2 minutes are required");
     EXPECT_EQ(trigger(R"("type": "CRON", "cron": "0,59 * * * *")"),
               at + ".cron: \"0,59 * * * *\" has times 1 minute apart, and at least 2 minutes are required");
-    EXPECT_EQ(trigger(R"("type": "CRON", "cron": "61 * * * *")"), at + ".cron: \"61 * * * *\" is no cron expression");
-    EXPECT_EQ(trigger(R"("type": "CRON", "cron": "* * *")"), at + ".cron: \"* * *\" is no cron expression");
+    EXPECT_EQ(trigger(R"("type": "CRON", "cron": "61 * * * *")"),
+              at + ".cron: \"61 * * * *\" is no cron expression. " +
+                  scylla::model::rule_of(scylla::model::CronFault::minute));
+    EXPECT_EQ(trigger(R"("type": "CRON", "cron": "* * *")"),
+              at + ".cron: \"* * *\" is no cron expression. " + k_fields);
     EXPECT_EQ(trigger(R"("type": "CRON", "timezone": "Mars/Base", "fuzzy_max_delay": "x")"),
-              at + ": has no \"cron\"\n" + at + ".timezone: there is no time zone \"Mars/Base\"\n" + at +
-                  ".fuzzy_max_delay: is no duration, as \"1 day 2 hours\"");
+              at + ": has no \"cron\"\n" + at + ".timezone: \"Mars/Base\" must be " +
+                  std::string(scylla::model::k_zone_rule) + "\n" + at + ".fuzzy_max_delay: \"x\" must be " +
+                  std::string(scylla::model::k_duration_rule));
     EXPECT_EQ(trigger(R"("type": "PREDEFINED", "expression": "@often")"),
               at + ".expression: \"@often\" is none of @hourly, @daily, @weekly, @monthly and @yearly");
     for (const char *good :
@@ -465,11 +516,26 @@ TEST(Definition_8, TimeTriggers) {
         EXPECT_EQ(trigger(good), "") << good;
     EXPECT_EQ(trigger(R"("type": "INTERVAL")"), at + ": has no \"interval\"");
     EXPECT_EQ(trigger(R"("type": "INTERVAL", "interval": 60)"), at + ".interval: must be from 120 to 10368000, not 60");
+    EXPECT_EQ(trigger(R"("type": "INTERVAL", "interval": "1.5 hours", "fuzzy_max_delay": "PT1M")"), "");
+    for (const char *type :
+         {R"("type": "INTERVAL", "interval": "1 h")", R"("type": "PREDEFINED", "expression": "@daily")",
+          R"("type": "CRON", "cron": "0 6 * * *")"}) {
+        const auto with = [&](std::string_view bounds) {
+            return trigger(std::string(type) + ", " + std::string(bounds));
+        };
+        EXPECT_EQ(with(R"("grace": "12 hours", "max_catch_up": 10000)"), "");
+        EXPECT_EQ(with(R"("grace": 119)"), at + ".grace: must be from 120 to 10368000, not 119");
+        EXPECT_EQ(with(R"("max_catch_up": 0)"), at + ".max_catch_up: must be from 1 to 10000, not 0");
+    }
+    EXPECT_EQ(trigger(R"("type": "INTERVAL", "interval": "120.5 s")"),
+              at + ".interval: must be a whole number of seconds, not \"120.5 s\"");
+    EXPECT_EQ(trigger(R"("type": "INTERVAL", "interval": "1 month 2 days")"),
+              at + ".interval: \"1 month 2 days\" must be " + std::string(scylla::model::k_duration_rule));
     EXPECT_EQ(trigger(R"("type": "INTERVAL", "interval": "$x")"), at + ".interval: must not refer to parameters");
     for (const char *cron :
-         {"0 0 12 1W * ?", "0 0 12 ? * 2#1", "0,30 0 12 * * ?", "0 0 12 1 * ? 2027", "60 0 12 1 * ?", "30 seconds"})
+         {"0 0 12 1W * ?", "0 0 12 ? * 2#1", "0,30 0 12 * * ?", "0 0 12 1 * ? 27", "60 0 12 1 * ?", "30 seconds"})
         EXPECT_EQ(trigger(R"("type": "CRON", "cron": ")" + std::string(cron) + "\""),
-                  at + ".cron: \"" + cron + "\" is no cron expression");
+                  at + ".cron: \"" + cron + "\" is no cron expression. " + k_fields);
     EXPECT_EQ(trigger(R"("type": "CRON", "cron": "0 * 12 * * ?")"),
               at + ".cron: \"0 * 12 * * ?\" has times 1 minute apart, and at least 2 minutes are required");
     EXPECT_EQ(trigger(R"("type": "SOMETIMES")"), at + ".type: \"SOMETIMES\" is none of CRON, PREDEFINED, INTERVAL");
@@ -519,14 +585,17 @@ TEST(Definition_1_5, DryRun) {
               "workflow.params.a: parameters refer to each other in a circle: a, b, a");
     EXPECT_EQ(params(R"({"a": {"type": "LONG", "expression": "1 / 0"}})"),
               "workflow.params.a: division by zero (line 1, column 3)");
-    EXPECT_EQ(params(R"({"a": {"type": "STRING", "value": "$gone"}})"),
-              "workflow.params.a: there is no parameter \"gone\" (line 1, column 1)");
     EXPECT_EQ(params(R"({"owner": {"type": "STRING", "value": "eve"}})"),
               "workflow.params.owner: the parameter is CONSTANT and cannot be changed by DEFINITION");
     // What only a run knows cannot be tried.
     EXPECT_EQ(
         params(
-            R"j({"a": {"type": "LONG", "expression": "params.getFromSignal('s', 'p') / 0"}, "b": {"type": "STRING", "value": "$signal__p"}})j"),
+            R"j({"a": {"type": "LONG", "expression": "params.getFromSignal('s', 'p') / 0"}, "b": {"type": "STRING", "value": "$signal__p"}},
+                 "signal_triggers": [{"definitions": {"signal": {}}}])j"),
+        "");
+    EXPECT_EQ(
+        params(
+            R"j({"a": {"type": "LONG", "expression": "given / 0"}}, "signal_triggers": [{"definitions": {"s": {}}, "params": {"given": {"type": "LONG", "value": 1}}}])j"),
         "");
     TestWorld world;
     world.looks_until_stop = 3;
@@ -535,6 +604,159 @@ TEST(Definition_1_5, DryRun) {
         world, {});
     EXPECT_EQ(checked.kind, sel::OutcomeKind::stopped);
     workflow::release(checked);
+}
+
+// ---- names ---------------------------------------------------------------------------------------------------------
+
+// A step "a" with these members and a step "b", which follows it.
+std::string check_names(std::string_view of_a, std::string_view of_workflow = "") {
+    return check(R"({"workflow": {"id": "w", "params": {"region": {"type": "STRING", "value": "eu"}}, "steps": [
+        {"step": {"id": "a", "type": "NoOp")" +
+                 std::string(of_a) +
+                 R"(}}, {"step": {"id": "b", "type": "NoOp", "params": {"rows": {"type": "LONG", "value": 1}}}}])" +
+                 std::string(of_workflow) + "}}");
+}
+std::string condition(std::string_view text) {
+    return check_names(R"(, "params": {"rows": {"type": "LONG", "value": 1}}, "transition": {"successors": {"b": ")" +
+                       std::string(text) + "\"}}");
+}
+std::string expression(std::string_view text) {
+    return check_names(R"(, "params": {"x": {"type": "STRING", "expression": ")" + std::string(text) + "\"}}");
+}
+
+TEST(Definition_Names, ATypoInAConditionIsNamedWithTheNearestName) {
+    const std::string at = "workflow.steps[0].step.transition.successors.b: there is no parameter ";
+    EXPECT_EQ(condition("region == 'eu'"), "");
+    EXPECT_EQ(condition("regoin == 'eu'"), at + R"("regoin": did you mean "region"?)");
+    EXPECT_EQ(condition("row > 1 && region != RUN_DAT"),
+              at + "\"row\": did you mean \"rows\"?\n" + at + "\"RUN_DAT\": did you mean \"RUN_DATE\"?");
+    EXPECT_EQ(condition("rows > a__row"), at + R"("a__row": did you mean "a__rows"?)");
+    EXPECT_EQ(condition("somewhere == null"), at + R"("somewhere")");
+    EXPECT_EQ(condition("String s = 'x'; t = s + region; t == s"), "");
+    EXPECT_EQ(condition("params['regoin'] == null || params.get('q') == null || params.r == null"), "");
+    EXPECT_EQ(
+        condition("step_id == 'a' && workflow_id == 'w' && DERIVED_RUN_DATE_UTC != owner && step_attempt_id == 1"), "");
+    EXPECT_EQ(condition("a__rows > 0 && a__MAESTRO_STEP_STATUS == 'SUCCEEDED'"), "");
+}
+
+TEST(Definition_Names, AStepReadsItselfAndTheStepsBeforeIt) {
+    const std::string at = "workflow.steps[0].step.params.x.expression: ";
+    EXPECT_EQ(expression("b__rows"), at + R"("b__rows" cannot be read here: the step "b" does not come before)");
+    EXPECT_EQ(expression("c__rows"),
+              at + R"(there is no parameter "c__rows": no step before and no signal of a trigger is named "c")");
+    EXPECT_EQ(expression("x + region"), "");
+    const std::string steps =
+        R"([{"step": {"id": "one", "type": "NoOp", "params": {"n": {"type": "LONG", "value": 1}}, "transition": {"successors": {"two": "true"}}}},
+        {"step": {"id": "two", "type": "NoOp", "timeout": "${one__n} min", "params": {"m": {"type": "LONG", "expression": "one__n"}, "t": {"type": "STRING", "value": "$one__k $m ${two__m}"}}}}])";
+    EXPECT_EQ(check(with_steps(steps)),
+              R"(workflow.steps[1].step.params.t.value: there is no parameter "one__k": did you mean "one__n"?)");
+}
+
+TEST(Definition_Names, TextsAreReadToo) {
+    const auto text = [](std::string_view members) { return check_names(", " + std::string(members)); };
+    const std::string at = "workflow.steps[0].step.";
+    const std::string typo = R"(there is no parameter "regoin": did you mean "region"?)";
+    EXPECT_EQ(text(R"("timeout": "$regoin")"), at + "timeout: " + typo);
+    EXPECT_EQ(
+        text(
+            R"("retry_policy": {"error_retry_limit": "$regoin", "backoff": {"type": "FIXED_BACKOFF", "timeout_retry_backoff_in_secs": "$regoin"}})"),
+        at + "retry_policy.error_retry_limit: " + typo + "\n" + at +
+            "retry_policy.backoff.timeout_retry_backoff_in_secs: " + typo);
+    EXPECT_EQ(text(R"("params": {"t": {"type": "STRING", "value": "$$regoin ${regoin}"}})"),
+              at + "params.t.value: " + typo);
+    EXPECT_EQ(text(R"("params": {"t": {"type": "STRING_ARRAY", "value": ["$region", "$regoin"]}})"),
+              at + "params.t.value[1]: " + typo);
+    EXPECT_EQ(text(R"("params": {"t": {"type": "STRING_MAP", "value": {"k": "$regoin"}}})"),
+              at + "params.t.value.k: " + typo);
+    EXPECT_EQ(text(R"("params": {"t": {"type": "MAP", "value": {"k": {"type": "LONG", "expression": "regoin"}}}})"),
+              at + "params.t.value.k.expression: " + typo);
+    EXPECT_EQ(
+        text(R"("params": {"_t": {"type": "STRING", "value": "x"}, "u": {"type": "STRING", "value": "$_t ${_v}"}})"),
+        at + R"(params.u.value: there is no parameter "_v": did you mean "_t"?)");
+    EXPECT_EQ(
+        text(
+            R"("signal_dependencies": [{"name": "s", "match_params": {"day": {"param": {"type": "STRING", "value": "$regoin"}, "operator": "="}}}])"),
+        at + "signal_dependencies[0].match_params.day.param.value: " + typo);
+    EXPECT_EQ(
+        text(
+            R"("signal_outputs": [{"name": "s", "params": {"day": {"type": "STRING", "value": "$region"}}, "payload": {"p": {"type": "STRING", "expression": "day + regoin"}}}])"),
+        at + R"(signal_outputs[0].payload.p.expression: there is no parameter "day")" + "\n" + at +
+            "signal_outputs[0].payload.p.expression: " + typo);
+    EXPECT_EQ(check_names("", R"(, "timeout": "$regoin")"), "workflow.timeout: " + typo);
+}
+
+TEST(Definition_Names, OfTheWorkflowsParameters) {
+    const auto params = [](std::string_view json) { return check_workflow(R"(, "params": )" + std::string(json)); };
+    EXPECT_EQ(params(R"({"a": {"type": "STRING", "value": "$gone"}})"),
+              "workflow.params.a.value: there is no parameter \"gone\"");
+    EXPECT_EQ(params(R"({"day": {"type": "STRING", "value": "x"}, "a": {"type": "STRING", "expression": "dya"}})"),
+              "workflow.params.a.expression: there is no parameter \"dya\": did you mean \"day\"?");
+    EXPECT_EQ(params(R"({"a": {"type": "STRING", "expression": "params['gone'] == null ? 'x' : 'y'"}})"), "");
+    EXPECT_EQ(params(R"({"a": {"type": "STRING", "expression": "step_id"}})"),
+              "workflow.params.a.expression: there is no parameter \"step_id\"");
+    EXPECT_EQ(params(R"({"a": {"type": "STRING", "value": "$s__x"}})"),
+              "workflow.params.a.value: there is no parameter \"s__x\": no step before and no signal of a trigger is "
+              "named \"s\"");
+}
+
+TEST(Definition_Names, OfLoops) {
+    const auto loop = [](std::string_view kind, std::string_view inner, std::string_view members = "") {
+        return check(with_steps(
+            R"([{"step": {"id": "first", "type": "NoOp", "params": {"n": {"type": "LONG", "value": 1}}, "transition": {"successors": {"l": "true"}}}},
+            {")" +
+            std::string(kind) +
+            R"(": {"id": "l", "params": {"other": {"type": "LONG", "value": 1}, "loop_params": {"type": "MAP", "value": {"i": {"type": "LONG)" +
+            std::string(kind == "foreach" ? "_ARRAY\", \"value\": [1]" : "\", \"value\": 1") +
+            R"(}}}}, "steps": [{"step": {"id": "in", "type": "NoOp", "params": {"x": {"type": "LONG", "expression": ")" +
+            std::string(inner) + "\"}}}}]" + std::string(members) +
+            R"(, "transition": {"successors": {"last": "true"}}}}, {"step": {"id": "last", "type": "NoOp"}}])"));
+    };
+    for (const std::string_view known : {"i", "loop_index", "other", "first__n", "RUN_TS", "params['j']"})
+        EXPECT_EQ(loop("foreach", known), "") << known;
+    const std::string at = "workflow.steps[1].foreach.steps[0].step.params.x.expression: ";
+    EXPECT_EQ(loop("foreach", "j"), at + "there is no parameter \"j\"");
+    EXPECT_EQ(loop("foreach", "loop_idx"), at + "there is no parameter \"loop_idx\": did you mean \"loop_index\"?");
+    EXPECT_EQ(loop("foreach", "last__x"),
+              at + "\"last__x\" cannot be read here: the step \"last\" does not come before");
+    EXPECT_EQ(loop("while", "i", R"(, "condition": "i < other && loop_index < first__n")"), "");
+    EXPECT_EQ(loop("while", "i", R"(, "condition": "ii < 5")"),
+              "workflow.steps[1].while.condition: there is no parameter \"ii\": did you mean \"i\"?");
+    EXPECT_EQ(
+        loop("while", "ii", R"(, "condition": "i < 5")"),
+        "workflow.steps[1].while.steps[0].step.params.x.expression: there is no parameter \"ii\": did you mean \"i\"?");
+}
+
+TEST(Definition_Names, OfASubworkflowStep) {
+    EXPECT_EQ(check_step("subworkflow", R"("params": {"subworkflow_id": {"type": "STRING", "value": "$gone"}})"),
+              "workflow.steps[0].subworkflow.params.subworkflow_id.value: there is no parameter \"gone\"");
+}
+
+TEST(Definition_Names, OfTriggers) {
+    const auto trigger = [](std::string_view members) {
+        return check_names("",
+                           R"(, "signal_triggers": [{"definitions": {"loaded": {}}, )" + std::string(members) + "}]");
+    };
+    EXPECT_EQ(trigger(R"("condition": "loaded__rows > 1", "dedup_expr": "loaded__day")"), "");
+    EXPECT_EQ(trigger(R"("condition": "loadde__rows > 1")"),
+              "workflow.signal_triggers[0].condition: there is no parameter \"loadde__rows\": a trigger reads those of "
+              "its signals, as \"signal__parameter\"");
+    EXPECT_EQ(trigger(R"("dedup_expr": "region")"),
+              "workflow.signal_triggers[0].dedup_expr: there is no parameter \"region\": a trigger reads those of its "
+              "signals, as \"signal__parameter\"");
+    EXPECT_EQ(
+        trigger(R"("params": {"region": {"type": "STRING", "value": "$loaded__region $regoin"}})"),
+        "workflow.signal_triggers[0].params.region.value: there is no parameter \"regoin\": did you mean \"region\"?");
+}
+
+TEST(Definition_Names, AnAmbiguousNameIsRefused) {
+    const std::string steps =
+        R"([{"step": {"id": "one", "type": "NoOp", "params": {"_n": {"type": "LONG", "value": 1}}, "transition": {"successors": {"two": "true"}}}},
+        {"step": {"id": "one_", "type": "NoOp", "params": {"n": {"type": "LONG", "value": 2}}, "transition": {"successors": {"two": "one___n == 2"}}}},
+        {"step": {"id": "two", "type": "NoOp", "params": {"m": {"type": "LONG", "expression": "one___n"}}}}])";
+    const std::string what =
+        R"("one___n" can mean a parameter of the step "one" and one of the step "one_"; params.getFromStep(step, parameter) names one)";
+    EXPECT_EQ(check(with_steps(steps)), "workflow.steps[1].step.transition.successors.two: " + what +
+                                            "\nworkflow.steps[2].step.params.m.expression: " + what);
 }
 
 } // namespace

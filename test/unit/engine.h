@@ -71,6 +71,7 @@ struct KeptScope {
     std::string step{};
     std::int64_t number = 0;
     RunStatus status = RunStatus::created;
+    bool aside = false;
     std::string params{};
     std::int64_t created = 0;
     std::int64_t ended = 0;
@@ -128,10 +129,13 @@ public:
 
     TestWorld world{};
     sel::Limits limits{};
+    int pieces = -1;                            // evaluations in one turn; -1: any number
+    workflow::Rest rest = workflow::Rest::none; // of the last turn
     std::map<std::int64_t, KeptScope> scopes{};
     std::map<StepKey, KeptTask> tasks{};     // open ones
     std::map<StepKey, KeptChild> children{}; // that run
     std::map<StepKey, KeptWait> waits{};     // of steps that wait for signals
+    std::vector<std::string> announced{};    // signals of steps
     std::vector<StepKey> cancelled{};
     workflow::Permits permits{};
     std::function<bool()> grants{};   // whether a task that may begin at once gets its permits at once; null: none does
@@ -141,12 +145,15 @@ public:
     // Job templates, as an array of their definitions; and tags that have pools.
     std::string templates = "[]";
     std::string limited = "[]";
+    bool has_no_templates = false;  // of any version
     std::size_t changes = 0;        // steps and scopes that the last turn has changed
     std::size_t new_scopes = 0;     // of the last turn
     std::vector<KeptEvent> again{}; // iterations that are to run again
     std::size_t forgotten = 0;      // iterations
     bool is_sound = true;           // what is stored
     std::vector<workflow::Hold> holds{};
+    std::set<StepKey> held{};          // steps whose work somebody else is ending
+    std::vector<KeptEvent> put_back{}; // by the last turn; they come again in the next one
     workflow::RunName &name() { return name_; }
     const workflow::Definition &definition() const { return *loaded_.definition; }
 
@@ -181,7 +188,9 @@ public:
         return workflow::check_restart(*loaded_.definition, steps, restart);
     }
     void send(const KeptEvent &event) { send(std::vector{event}); }
-    void send(const std::vector<KeptEvent> &events) {
+    void send(std::vector<KeptEvent> events) {
+        for (const KeptEvent &event : std::exchange(put_back, {}))
+            events.push_back(event);
         std::vector<workflow::Supply> supplies;
         kept_supplies_.clear();
         for (int round = 0; round < 100; round++) {
@@ -192,6 +201,7 @@ public:
                 if (grants)
                     grant(turn);
             apply(turn);
+            rest = turn.rest;
             for (const workflow::Need &need : turn.needs)
                 supplies.push_back(supply(need));
             workflow::release(turn);
@@ -380,10 +390,13 @@ private:
         std::vector<workflow::Event> all;
         for (const KeptEvent &event : events)
             all.push_back({event.kind, event.scope, event.step, event.attempt, event.data});
+        world.pieces = pieces;
         return workflow::take_turn(*loaded_.definition, {name_, given, all, supplies, permits, holds}, world, limits);
     }
 
     workflow::Supply supply(const workflow::Need &need) {
+        if (need.what == workflow::Need::What::end_work)
+            return supply_end_work(need);
         if (need.what == workflow::Need::What::iterations)
             return supply_iterations(need);
         if (need.what == workflow::Need::What::but_one)
@@ -391,7 +404,6 @@ private:
         if (need.what == workflow::Need::What::job_template)
             return supply_template(need);
         std::string json = "[";
-        bool missing = false;
         asked.push_back(show(need.step) + "." + show(need.inner) + "." + show(need.param));
         std::map<std::int64_t, const KeptScope *> iterations;
         for (const auto &[id, scope] : scopes) {
@@ -401,15 +413,21 @@ private:
         for (const auto &[number, scope] : iterations) {
             const auto inner = scope->steps.find(need.inner);
             const std::string value = inner == scope->steps.end() ? "" : member(inner->second.params, need.param);
-            missing = missing || value.empty();
-            json += (json.size() == 1 ? "" : ",") + value;
+            json += (json.size() == 1 ? "" : ",") + (value.empty() ? "null" : value);
         }
         if (need.what == workflow::Need::What::subworkflow)
             json = R"("of )" + show(need.inner) + "\"";
         else
             json += "]";
         auto &kept = kept_supplies_.emplace_back(std::make_unique<std::vector<std::string>>());
-        *kept = {show(need.step), show(need.inner), show(need.param), missing ? "" : json};
+        *kept = {show(need.step), show(need.inner), show(need.param), json};
+        return {need.scope, (*kept)[0], (*kept)[1], (*kept)[2], (*kept)[3]};
+    }
+    // Nothing is held by anybody else, but what the test says.
+    workflow::Supply supply_end_work(const workflow::Need &need) {
+        auto &kept = kept_supplies_.emplace_back(std::make_unique<std::vector<std::string>>());
+        const bool is_held = held.contains({need.scope, show(need.step)});
+        *kept = {show(need.step), show(need.inner), show(need.param), is_held ? "false" : "true"};
         return {need.scope, (*kept)[0], (*kept)[1], (*kept)[2], (*kept)[3]};
     }
     // Nothing if no template of that name is among them.
@@ -419,7 +437,8 @@ private:
                                              show(need.param) + "\"") != std::string::npos;
         auto &kept = kept_supplies_.emplace_back(std::make_unique<std::vector<std::string>>());
         *kept = {"", show(need.inner), show(need.param),
-                 is_there ? R"({"templates": )" + templates + R"(, "limited": )" + limited + "}" : ""};
+                 is_there || has_no_templates ? R"({"templates": )" + templates + R"(, "limited": )" + limited + "}"
+                                              : ""};
         return {need.scope, (*kept)[0], (*kept)[1], (*kept)[2], (*kept)[3]};
     }
     workflow::Supply supply_iterations(const workflow::Need &need) {
@@ -461,7 +480,10 @@ private:
     }
     // Of a JSON object; empty: it has none.
     std::string member(const std::string &json, std::string_view name) {
-        auto outcome = sel::evaluate_json("params['" + show(name) + "']", json.empty() ? "{}" : json, world, limits);
+        // A name with other signs than letters cannot be written by itself.
+        auto outcome = sel::evaluate_json("String name = '" + show(name) +
+                                              "'; if (!params.containsKey(name)) throw name; params[name]",
+                                          json.empty() ? "{}" : json, world, limits);
         const std::string text = outcome.kind == sel::OutcomeKind::value ? show(outcome.text) : "";
         sel::release(outcome);
         return text;
@@ -482,10 +504,17 @@ private:
         std::map<std::int64_t, std::int64_t> ids; // of new scopes
         changes = turn.scopes.size() + turn.steps.size();
         new_scopes = 0;
-        for (const workflow::Forgotten &loop : turn.forgotten)
-            forget({real(ids, loop.scope), show(loop.step)});
+        for (const workflow::Kept &loop : turn.kept) {
+            const StepKey key{real(ids, loop.scope), show(loop.step)};
+            if (loop.as == workflow::Kept::As::history)
+                forget(key);
+            else
+                set_aside(key, loop.as == workflow::Kept::As::aside);
+        }
         for (const workflow::Again &iteration : turn.again)
             again.push_back({EventKind::restart, iteration.scope, {}, iteration.attempt, show(iteration.below)});
+        for (const workflow::PutBack &event : turn.put_back)
+            put_back.push_back({event.kind, event.scope, show(event.step), event.attempt, show(event.data)});
         for (const workflow::ScopeChange &change : turn.scopes)
             write(change, turn.steps, ids);
         std::set<StepKey> seen;
@@ -498,6 +527,8 @@ private:
             write(cancel);
         for (const workflow::NewTask &task : turn.tasks)
             submit(task, {real(ids, task.scope), show(task.step)});
+        for (const workflow::Announcement &signals : turn.announcements)
+            announced.push_back(show(signals.signals));
         for (const workflow::Wait &wait : turn.waits)
             waits.insert_or_assign({real(ids, wait.scope), show(wait.step)},
                                    KeptWait{wait.attempt, show(wait.signals)});
@@ -517,6 +548,24 @@ private:
             scope.number += k_past; // no other iteration has it
             forgotten++;
         }
+    }
+    // With all iterations inside; with those that come back, not those of loops inside that have not begun again.
+    void set_aside(const StepKey &loop, bool aside) {
+        for (auto &[id, scope] : scopes) {
+            if (scope.parent != loop.first || scope.step != loop.second || scope.number > k_past)
+                continue;
+            scope.aside = aside;
+            for (const auto &[name, kept] : scope.steps)
+                if (aside || kept.step.status != StepStatus::not_created)
+                    set_aside({id, name}, aside);
+        }
+    }
+    // Whether a loop that it is in has not begun again.
+    bool is_aside(const KeptScope &scope) const {
+        if (scope.parent == 0)
+            return false;
+        const KeptScope &around = scopes.at(scope.parent);
+        return around.steps.at(scope.step).step.status == StepStatus::not_created || is_aside(around);
     }
     static std::int64_t real(const std::map<std::int64_t, std::int64_t> &ids, std::int64_t id) {
         return id < 0 ? ids.at(id) : id;
@@ -587,6 +636,7 @@ private:
         if (cancel.what == workflow::Cancel::What::iterations)
             return stop_inside(key);
         EXPECT_TRUE(ends_are_late || cancel.what != workflow::Cancel::What::task || tasks.contains(key)) << key.second;
+        EXPECT_FALSE(held.contains(key)) << key.second << " was ended by somebody else";
         cancelled.push_back(key);
         tasks.erase(key);
         children.erase(key);
@@ -693,6 +743,8 @@ private:
         return json;
     }
     void check_rollups() const {
+        if (!put_back.empty()) // of a loop that is to end only a part may have ended
+            return;
         for (const auto &[id, scope] : scopes) {
             if (scope.number > k_past)
                 continue;
@@ -731,6 +783,8 @@ private:
         if (is_sound)
             check_rollups();
         for (const auto &[id, scope] : scopes) {
+            EXPECT_TRUE(scope.number > k_past || scope.aside == is_aside(scope))
+                << path_of(id) << " is shown while its loop is to run again";
             bool live = false;
             for (const auto &[name, kept] : scope.steps) {
                 const bool tries_again = workflow::is_retryable(kept.step.status);

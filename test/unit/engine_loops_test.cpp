@@ -44,6 +44,18 @@ TEST(Engine_5_2, TheFirstParameterChangesFastest) {
     EXPECT_EQ(member(keeper.tasks.begin()->second.spec, "iteration"), "[1]");
 }
 
+TEST(Foreach, LoopOrderTellsWhichParameterChangesFastest) {
+    Keeper keeper(with_steps(loop_over("l", R"("i": {"type": "LONG_ARRAY", "value": [1, 2]},
+        "j": {"type": "STRING_ARRAY", "value": ["a", "b", "c"]})",
+                                       job("a", "{}", with_params(R"("t": {"type": "STRING", "value": "$i$j"})")),
+                                       R"(, "loop_order": ["j", "i"])")));
+    keeper.start();
+    std::string all;
+    for (int number = 1; number <= 6; number++)
+        all += member(keeper.step("l/" + std::to_string(number) + "/a").params, "t") + " ";
+    EXPECT_EQ(all, R"("1a" "1b" "1c" "2a" "2b" "2c" )");
+}
+
 TEST(Engine_5_2, AJoinAfterAllIterations) {
     Keeper keeper(with_steps(
         loop_over("l", up_to("i", 3), job("a", R"({"b": "i != 2"})") + "," + job("b"), "", R"({"e": "true"})") + "," +
@@ -98,7 +110,12 @@ TEST(Engine_5_2, ConcurrencyIsThatOfTheStepAndOfTheWorkflow) {
     };
     EXPECT_EQ(count("", "", ""), 20U);
     EXPECT_EQ(count(R"(, "concurrency": 5)", "", ""), 5U);
-    EXPECT_EQ(count(R"(, "concurrency": 500)", "", ""), 20U);
+    EXPECT_EQ(count(R"(, "concurrency": 100)", "", ""), 100U);
+    EXPECT_EQ(count(R"(, "concurrency": 21)", "", R"({"owner": "ada"})"), 21U);
+    EXPECT_EQ(count(R"(, "concurrency": 500)", "", ""), 500U);
+    EXPECT_EQ(count(R"(, "concurrency": 100)", "", R"({"step_concurrency": 30})"), 30U);
+    EXPECT_EQ(count(R"(, "concurrency": 100)", R"(, "instance_step_concurrency": 60)", R"({"step_concurrency": 30})"),
+              60U);
     EXPECT_EQ(count("", "", R"({"step_concurrency": 30})"), 30U);
     EXPECT_EQ(count(R"(, "concurrency": 500)", "", R"({"step_concurrency": 1000})"), 500U);
     EXPECT_EQ(count("", R"(, "instance_step_concurrency": 7)", R"({"step_concurrency": 30})"), 7U);
@@ -140,7 +157,7 @@ TEST(Engine_5_2, ATurnDoesNotBeginMoreThan500) {
                              "," + job("e")));
     keeper.start();
     EXPECT_EQ(keeper.new_scopes, 500U);
-    EXPECT_EQ(keeper.step("l").step.due, keeper.world.now);
+    EXPECT_EQ(keeper.step("l").step.due, workflow::k_next_turn);
     keeper.wait();
     EXPECT_EQ(keeper.new_scopes, 500U);
     keeper.wait();
@@ -336,8 +353,7 @@ TEST(Engine_4_7, AStepWaitsForWhatThisTurnWrites) {
 }
 
 TEST(Engine_4_7, GetFromForeachThatHasNothing) {
-    for (const std::string_view call :
-         {"'nope', 'a', 'x'", "'l', 'nope', 'x'", "'l', 'a', 'nope'", "'e', 'a', 'x'", "'l', 'b', 'x'"}) {
+    for (const std::string_view call : {"'nope', 'a', 'x'", "'l', 'nope', 'x'", "'l', 'a', 'nope'", "'e', 'a', 'x'"}) {
         Keeper keeper(with_steps(
             loop_over("l", up_to("i", 2),
                       job("a", R"x({"b": "i == 1"})x", with_params(R"("x": {"type": "LONG", "value": 1})"), "NoOp") +
@@ -354,6 +370,33 @@ TEST(Engine_4_7, GetFromForeachThatHasNothing) {
         EXPECT_NE(keeper.step("e").error.find("getFromForeach() found nothing for"), std::string::npos)
             << keeper.step("e").error;
     }
+}
+
+TEST(Engine_4_7, GetFromForeachOfAStepThatOnlySomeIterationsRan) {
+    const auto values = [](std::string_view type, std::string_view value, std::string_view condition = "i != 2") {
+        Keeper keeper(
+            with_steps(loop_over("l", up_to("i", 3),
+                                 job("a", R"({"b": ")" + std::string(condition) + "\"}", "", "NoOp") + "," +
+                                     job("b", "{}",
+                                         with_params(R"("x": {"type": ")" + std::string(type) +
+                                                     R"(", "expression": ")" + std::string(value) + "\"}"),
+                                         "NoOp"),
+                                 "", R"({"e": "true"})") +
+                       "," +
+                       job("e", "{}",
+                           with_params(R"("all": {"type": ")" + std::string(type) +
+                                       R"x(_ARRAY", "expression": "params.getFromForeach('l', 'b', 'x')"})x"))));
+        keeper.start();
+        while (keeper.step("l").step.due != 0 || (keeper.has("e") && keeper.step("e").step.due != 0))
+            keeper.wait();
+        return param_of(keeper, "e", "all");
+    };
+    EXPECT_EQ(values("LONG", "i * 10"), "[10,0,30]");
+    EXPECT_EQ(values("DOUBLE", "i / 2.0"), "[0.5,0.0,1.5]");
+    EXPECT_EQ(values("BOOLEAN", "i > 0"), "[true,false,true]");
+    EXPECT_EQ(values("STRING", "'n' + i"), R"(["n1",null,"n3"])");
+    EXPECT_EQ(values("LONG", "i", "false"), "[0,0,0]");
+    EXPECT_EQ(values("STRING", "'n' + i", "i == 3"), R"([null,null,"n3"])");
 }
 
 // ---- 5.3: while ----------------------------------------------------------------------------------------------------
@@ -401,6 +444,28 @@ TEST(Engine_5_3, AValueThatIsNone) {
     EXPECT_EQ(keeper.steps(), "w FATALLY_FAILED");
     EXPECT_EQ(member(keeper.step("w").error, "message"),
               R"("i: the loop has a LONG here, and a has made a STRING of it")");
+}
+
+TEST(Engine_5_3, WhatItHasComputedCanBeReadAfterIt) {
+    constexpr std::string_view k_read =
+        R"x("last": {"type": "LONG", "expression": "w__i"}, "same": {"type": "LONG", "expression": "params.getFromStep('w', 'i')"},
+            "text": {"type": "STRING", "value": "$w__i $w__loop_params"}, "member": {"type": "LONG", "expression": "w__loop_params['i']"},
+            "all": {"type": "LONG_ARRAY", "expression": "params.getFromForeach('w', 'a', 'i')"})x";
+    const auto values = [&](std::string_view condition) {
+        Keeper keeper(with_steps(
+            while_loop(condition, k_count, job("a", "{}", with_params(k_more), "NoOp"), "", R"({"z": "w__i >= 0"})") +
+            "," + job("z", "{}", with_params(k_read))));
+        keeper.start();
+        while (keeper.step("w").step.due != 0 || (keeper.has("z") && keeper.step("z").step.due != 0))
+            keeper.wait();
+        EXPECT_EQ(keeper.step("z").error, "");
+        std::string all;
+        for (const std::string_view name : {"last", "same", "text", "member", "all"})
+            all += (all.empty() ? "" : " ") + param_of(keeper, "z", name);
+        return all;
+    };
+    EXPECT_EQ(values("i < 4"), R"(4 4 "4 {\"i\":4}" 4 [2,3,4])");
+    EXPECT_EQ(values("i < 0"), R"(1 1 "1 {\"i\":1}" 1 [])"); // none has run
 }
 
 TEST(Engine_5_3, AnIterationThatDoesNotSucceedEndsTheLoop) {

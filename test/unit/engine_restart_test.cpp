@@ -31,7 +31,7 @@ public:
     ~Graph() { workflow::release(loaded_); }
 
     void set(std::string_view step, StepStatus status) { statuses_[std::string(step)] = status; }
-    // "again: a b; roots: a; held: "
+    // "again: a b; roots: a"
     std::string of(RestartPolicy policy, std::string_view chosen = {}) const {
         const auto &list = loaded_.definition->steps;
         std::vector<StepStatus> statuses;
@@ -48,7 +48,7 @@ public:
                 text += which[place] ? " " + list.steps[place].id : "";
             return text;
         };
-        return "again:" + names(graph.again) + "; roots:" + names(graph.roots) + "; held:" + names(graph.held);
+        return "again:" + names(graph.again) + "; roots:" + names(graph.roots);
     }
 
 private:
@@ -82,11 +82,11 @@ TEST(Restart_11, ExampleA) {
 
     keeper.restart(from("job_9"));
     EXPECT_EQ(keeper.open(), "job_9") << "job_3 was not asked for";
-    EXPECT_EQ(keeper.steps(), "job_3 NOT_CREATED, job_8 NOT_CREATED, job_9 RUNNING");
+    EXPECT_EQ(keeper.steps(), "job_3 FATALLY_FAILED, job_8 NOT_CREATED, job_9 RUNNING");
     keeper.complete("job_9");
     EXPECT_EQ(keeper.open(), "job_8") << "job_6 hangs on job_3";
     keeper.complete("job_8");
-    EXPECT_EQ(keeper.steps(), "job_3 NOT_CREATED, job_8 SUCCEEDED, job_9 SUCCEEDED");
+    EXPECT_EQ(keeper.steps(), "job_3 FATALLY_FAILED, job_8 SUCCEEDED, job_9 SUCCEEDED");
     EXPECT_EQ(keeper.status(), "SUCCEEDED");
 
     keeper.restart(k_incomplete);
@@ -115,12 +115,10 @@ TEST(Restart_11, ExampleAAsAGraph) {
         graph.set("job_" + std::to_string(i), StepStatus::succeeded);
     graph.set("job_3", StepStatus::fatally_failed);
     EXPECT_EQ(graph.of(RestartPolicy::from_specific, "job_9"),
-              "again: job_1 job_2 job_3 job_4 job_5 job_6 job_7 job_8 job_9 job_10 job_11; roots: job_3 job_9; held: "
-              "job_3");
+              "again: job_1 job_4 job_6 job_8 job_9 job_10 job_11; roots: job_9")
+        << "job_3 stays as it is";
     graph.set("job_3", StepStatus::succeeded);
-    EXPECT_EQ(graph.of(RestartPolicy::from_specific, "job_9"),
-              "again: job_1 job_4 job_6 job_8 job_9 job_10 job_11; roots: job_9; held:");
-    EXPECT_EQ(graph.of(RestartPolicy::from_incomplete), "again:; roots:; held:");
+    EXPECT_EQ(graph.of(RestartPolicy::from_incomplete), "again:; roots:");
 }
 
 TEST(Restart_11, ExampleB) {
@@ -129,9 +127,9 @@ TEST(Restart_11, ExampleB) {
                            job("job3", R"({"job.2": "true", "job4": "true"})") + "," + job("job4")));
     graph.set("job1", StepStatus::succeeded);
     graph.set("job3", StepStatus::fatally_failed);
-    EXPECT_EQ(graph.of(RestartPolicy::from_incomplete), "again: job.2 job3 job4; roots: job3; held:");
-    EXPECT_EQ(graph.of(RestartPolicy::from_beginning), "again: job1 job.2 job3 job4; roots: job1; held:");
-    EXPECT_EQ(graph.of(RestartPolicy::from_specific, "job1"), "again: job1 job.2 job3 job4; roots: job1; held:");
+    EXPECT_EQ(graph.of(RestartPolicy::from_incomplete), "again: job.2 job3 job4; roots: job3");
+    EXPECT_EQ(graph.of(RestartPolicy::from_beginning), "again: job1 job.2 job3 job4; roots: job1");
+    EXPECT_EQ(graph.of(RestartPolicy::from_specific, "job1"), "again: job1 job.2 job3 job4; roots: job1");
 }
 
 // ---- what is wrong with a restart
@@ -165,8 +163,14 @@ TEST(Restart_10_2, OfARunThatLeavesStepsAsTheyWere) {
     keeper.restart(from("a"));
     keeper.complete("a");
     EXPECT_EQ(keeper.status(), "SUCCEEDED");
-    EXPECT_EQ(keeper.scopes.at(1).aggregated, RunStatus::failed); // b is NOT_CREATED
+    EXPECT_EQ(keeper.steps(), "a SUCCEEDED, b FATALLY_FAILED") << "why the instance is FAILED";
+    EXPECT_EQ(keeper.scopes.at(1).aggregated, RunStatus::failed);
+    keeper.restart(from("a"));
+    keeper.act(EventKind::stop, "");
+    EXPECT_EQ(keeper.status() + " " + keeper.steps(), "STOPPED a STOPPED, b FATALLY_FAILED")
+        << "the run does not fail for what another one has left";
     keeper.restart();
+    keeper.complete("a");
     keeper.complete("b");
     EXPECT_EQ(keeper.status(), "SUCCEEDED");
     EXPECT_EQ(keeper.scopes.at(1).aggregated, RunStatus::succeeded);
@@ -333,6 +337,23 @@ TEST(Restart_11, ParametersOfASteps) {
     EXPECT_NE(keeper.step("a").params.find(R"("n":1)"), std::string::npos) << "they were for that run";
 }
 
+TEST(Restart_11, ParametersThatAStartGivesToSteps) {
+    Keeper keeper(
+        with_steps(job("a", "{}", with_params(R"("n": {"type": "LONG", "value": 1, "mode": "MUTABLE_ON_START_RESTART"},
+                                                           "m": {"type": "LONG", "value": 2, "mode": "MUTABLE_ON_START"})"))));
+    keeper.name().step_params = R"({"a": {"n": "5", "m": 6}})";
+    keeper.start();
+    EXPECT_NE(keeper.step("a").params.find(R"("n":5)"), std::string::npos) << keeper.step("a").params;
+    EXPECT_NE(keeper.step("a").params.find(R"("m":6)"), std::string::npos);
+    keeper.fail("a", R"({"retryable": false})");
+    keeper.restart(R"({"policy": "RESTART_FROM_INCOMPLETE", "step_params": {"a": {"n": 7}}})");
+    EXPECT_NE(keeper.step("a").params.find(R"("n":7)"), std::string::npos);
+    EXPECT_NE(keeper.step("a").params.find(R"("m":6)"), std::string::npos) << "they hold for all runs";
+    keeper.fail("a", R"({"retryable": false})");
+    keeper.restart(R"({"policy": "RESTART_FROM_INCOMPLETE", "step_params": {"a": {"m": 7}}})");
+    EXPECT_EQ(keeper.steps(), "a FATALLY_FAILED") << "MUTABLE_ON_START";
+}
+
 TEST(Restart_11, ParametersOfAStepThatCannotBeChanged) {
     Keeper keeper(with_steps(job("a", "{}", with_params(R"("n": {"type": "LONG", "value": 1, "mode": "CONSTANT"})"))));
     keeper.start();
@@ -432,6 +453,45 @@ TEST(Restart_5_2, AForeachThatWasCompleteBeginsAgain) {
     EXPECT_EQ(keeper.forgotten, 2U);
 }
 
+TEST(Restart_5_2, IterationsOfACompleteLoopAreHistoryAsSoonAsItIsToRunAgain) {
+    Keeper keeper(with_steps(job("f", R"({"l": "true"})") + "," + foreach_of(2, job("a"))));
+    keeper.start();
+    for (const char *step : {"f", "l/1/a", "l/2/a", "e"})
+        keeper.complete(step);
+    keeper.restart(from("f"));
+    EXPECT_EQ(keeper.steps(), "e NOT_CREATED, f RUNNING, l NOT_CREATED");
+    EXPECT_EQ(keeper.forgotten, 2U);
+}
+
+TEST(Restart_5_2, FromTheBeginningALoopThatWaitedToGoOnBeginsAgain) {
+    Keeper keeper(with_steps(job("f", R"({"l": "true"})") + "," + foreach_of(2, job("a"))));
+    keeper.start();
+    keeper.complete("f");
+    keeper.complete("l/1/a");
+    keeper.fail("l/2/a", R"({"retryable": false})");
+    keeper.restart(from("f"));
+    keeper.fail("f", R"({"retryable": false})");
+    EXPECT_EQ(keeper.steps(), "f FATALLY_FAILED, l NOT_CREATED");
+    EXPECT_EQ(keeper.forgotten, 0U) << "it may go on with its second iteration";
+    keeper.restart(k_beginning);
+    EXPECT_EQ(keeper.forgotten, 2U);
+    keeper.complete("f");
+    EXPECT_EQ(keeper.open(), "l/1/a, l/2/a");
+}
+
+TEST(Restart_5_2, IterationsOfALoopThatDoesNotFollowThisTimeAreHistory) {
+    Keeper keeper(with_steps(job("f", R"({"l": "n > 0"})", with_params(R"("n": {"type": "LONG", "value": 1})")) + "," +
+                             foreach_of(2, job("a"))));
+    keeper.start();
+    keeper.complete("f");
+    keeper.complete("l/1/a");
+    keeper.fail("l/2/a", R"({"retryable": false})");
+    keeper.restart(from("f"));
+    keeper.complete("f", R"({"params": {"n": 0}})");
+    EXPECT_EQ(keeper.status() + " " + keeper.steps(), "SUCCEEDED e UNSATISFIED, f SUCCEEDED, l UNSATISFIED");
+    EXPECT_EQ(keeper.forgotten, 2U);
+}
+
 TEST(Restart_5_2, WithOtherLoopParametersItBeginsAgain) {
     Keeper keeper(
         with_steps(job("f", R"({"l": "true"})", with_params(R"("n": {"type": "LONG", "value": 3})")) +
@@ -472,6 +532,33 @@ TEST(Restart_5_2, LoopsInLoops) {
     keeper.complete("l/2/m/2/a");
     keeper.complete("e");
     EXPECT_EQ(keeper.status(), "SUCCEEDED");
+}
+
+TEST(Restart_5_2, WhatIsInALoopInsideThatHasNotBegunAgainIsNotShown) {
+    const std::string inner =
+        R"({"foreach": {"id": "m", "params": {"loop_params": {"type": "MAP", "value": {"j": {"type": "LONG_ARRAY", "value": [1, 2]}}}}, "steps": [)" +
+        job("a") + "]}}";
+    Keeper keeper(
+        with_steps(job("f", R"({"l": "true"})") + "," + foreach_of(1, job("g", R"({"m": "true"})") + "," + inner)));
+    keeper.start();
+    keeper.complete("f");
+    keeper.complete("l/1/g");
+    keeper.complete("l/1/m/1/a");
+    keeper.fail("l/1/m/2/a", R"({"retryable": false})");
+    keeper.restart(R"({"policy": "RESTART_FROM_SPECIFIC", "step": "l", "below": {"iteration": 1, "step": "g"}})");
+    keeper.send_again();
+    keeper.fail("l/1/g", R"({"retryable": false})");
+    EXPECT_TRUE(keeper.scope_of("l/1/m/1").aside);
+    keeper.restart(from("f"));
+    EXPECT_TRUE(keeper.scope_of("l/1").aside);
+    keeper.complete("f");
+    EXPECT_FALSE(keeper.scope_of("l/1").aside);
+    EXPECT_TRUE(keeper.scope_of("l/1/m/1").aside);
+    keeper.send_again();
+    keeper.complete("l/1/g");
+    EXPECT_FALSE(keeper.scope_of("l/1/m/1").aside);
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "l/1/m/2/a");
 }
 
 TEST(Restart_5_2, EventsOfAnEarlierAttemptOfTheLoop) {
@@ -590,23 +677,51 @@ TEST(Restart_11, ALoopGoesOnWithWhatHasNotSucceeded) {
     EXPECT_EQ(keeper.status(), "SUCCEEDED");
 }
 
-TEST(Restart_11, AStepThatARestartHoldsBackBegins) {
-    Keeper keeper(with_steps(job("a", R"({"b": "true"})") + "," + job("b") + "," + job("c")));
+TEST(Restart_11, AFailedStepThatWasNotChosenCanJoinTheRun) {
+    const auto begin = [](Keeper &keeper) {
+        keeper.start();
+        keeper.fail("a", k_no_retry);
+        keeper.fail("c", k_no_retry);
+        keeper.restart(from("c"));
+        EXPECT_EQ(keeper.steps(), "a FATALLY_FAILED, c RUNNING");
+    };
+    const std::string steps = job("a", R"({"b": "true"})") + "," + job("b") + "," + job("c");
+    Keeper restarted(with_steps(steps));
+    begin(restarted);
+    restarted.act(EventKind::restart_step, "a");
+    EXPECT_EQ(restarted.open(), "a, c");
+    restarted.fail("a", k_no_retry);
+    restarted.complete("c");
+    EXPECT_EQ(restarted.status(), "FAILED") << "now it is of the run";
+
+    Keeper skipped(with_steps(steps));
+    begin(skipped);
+    skipped.act(EventKind::skip, "a");
+    EXPECT_EQ(skipped.open(), "b, c");
+    skipped.complete("b");
+    skipped.complete("c");
+    EXPECT_EQ(skipped.status() + " " + skipped.steps(), "SUCCEEDED a SKIPPED, b SUCCEEDED, c SUCCEEDED");
+    EXPECT_EQ(skipped.scopes.at(1).aggregated, RunStatus::succeeded);
+}
+
+TEST(Restart_11, AStepThatCouldHaveBegunIsHeldBack) {
+    Keeper keeper(with_steps(job("a", "{}",
+                                 R"(, "failure_mode": "FAIL_IMMEDIATELY")" +
+                                     with_params(R"("x": {"type": "LONG", "expression": "1 / n"})")) +
+                             "," + job("y", R"({"z": "true"})") + "," + job("z")),
+                  R"({"n": 0})");
     keeper.start();
-    keeper.fail("a", k_no_retry);
-    keeper.fail("c", k_no_retry);
-    keeper.restart(from("c"));
-    EXPECT_EQ(keeper.open(), "c");
+    EXPECT_EQ(keeper.status() + " " + keeper.steps(), "FAILED a FATALLY_FAILED");
     std::vector<workflow::Step> steps;
     for (const auto &[id, step] : keeper.scopes.at(1).steps)
         steps.push_back(step.view());
-    EXPECT_TRUE(workflow::is_held_back(keeper.definition(), steps, "a"));
-    EXPECT_FALSE(workflow::is_held_back(keeper.definition(), steps, "b"));
-    EXPECT_FALSE(workflow::is_held_back(keeper.definition(), steps, "c"));
-    keeper.act(EventKind::restart_step, "a");
-    EXPECT_EQ(keeper.open(), "a, c");
-    keeper.complete("a");
-    EXPECT_EQ(keeper.open(), "b, c");
+    EXPECT_TRUE(workflow::is_held_back(keeper.definition(), steps, "y"));
+    EXPECT_FALSE(workflow::is_held_back(keeper.definition(), steps, "z"));
+    EXPECT_FALSE(workflow::is_held_back(keeper.definition(), steps, "a")) << "it has failed";
+    keeper.restart(from("a"), R"({"n": 1})");
+    EXPECT_EQ(keeper.open(), "a");
+    keeper.act(EventKind::restart_step, "y");
+    EXPECT_EQ(keeper.open(), "a, y");
 }
 
 // ---- a path to what runs again
@@ -657,7 +772,7 @@ TEST(RestartPath_11, OneIterationRunsAgainAndOthersAreKept) {
     EXPECT_EQ(keeper.status(), "SUCCEEDED");
 }
 
-TEST(RestartPath_11, StepsBesideAreHeldBackInAnIteration) {
+TEST(RestartPath_11, StepsBesideStayAsTheyAreInAnIteration) {
     Keeper keeper(with_steps(loop_of_three(job("a") + "," + job("b"))));
     keeper.start();
     for (const char *step : {"l/1/a", "l/1/b", "l/3/a", "l/3/b"})
@@ -668,11 +783,31 @@ TEST(RestartPath_11, StepsBesideAreHeldBackInAnIteration) {
     keeper.send_again();
     EXPECT_EQ(keeper.open(), "l/2/a");
     keeper.complete("l/2/a");
-    EXPECT_EQ(keeper.status(), "FAILED") << "the iteration is not complete";
+    EXPECT_EQ(keeper.status() + " " + keeper.steps("l/2"), "FAILED a SUCCEEDED, b FATALLY_FAILED")
+        << "the iteration is not complete, and tells why";
     keeper.restart();
     keeper.send_again();
     EXPECT_EQ(keeper.open(), "l/2/b");
     keeper.complete("l/2/b");
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+}
+
+TEST(RestartPath_11, StepsThatAFailureHasKeptFromBeginningBeginInAnIteration) {
+    Keeper keeper(
+        with_steps(loop_of_three(job("a", "{}",
+                                     R"(, "failure_mode": "FAIL_IMMEDIATELY")" +
+                                         with_params(R"x("x": {"type": "LONG", "expression": "1 / (i - n)"})x")) +
+                                 "," + job("y"))),
+        R"({"n": 2})");
+    keeper.start();
+    for (const char *step : {"l/1/a", "l/1/y", "l/3/a", "l/3/y"})
+        keeper.complete(step);
+    EXPECT_EQ(keeper.status() + " " + keeper.steps("l/2"), "FAILED a FATALLY_FAILED");
+    keeper.restart(on_way("l", iteration(2, "a")), R"({"n": 7})");
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "l/2/a, l/2/y");
+    keeper.complete("l/2/a");
+    keeper.complete("l/2/y");
     EXPECT_EQ(keeper.status(), "SUCCEEDED");
 }
 

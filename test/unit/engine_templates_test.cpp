@@ -127,8 +127,7 @@ TEST(Template_1_8, DefinitionsAreHeldAgainstThem) {
             "q": {"type": "LONG", "internal_mode": "REQUIRED"})")) +
                               R"(], "known": ["a"]})";
     EXPECT_EQ(problems("", none), "");
-    EXPECT_EQ(problems(R"(, "sub_type": "a")", none),
-              "workflow.steps[0].step.sub_type: there is no job template \"a\"");
+    EXPECT_EQ(problems(R"(, "sub_type": "a")", none), "") << "a type without templates adds nothing";
     EXPECT_EQ(problems(R"(, "sub_type": "a")", others), "") << "a run can name another version";
     EXPECT_EQ(problems(R"(, "sub_type": "a", "sub_type_version": "2")", others),
               "workflow.steps[0].step.sub_type_version: there is no job template \"a\" of version \"2\"");
@@ -185,6 +184,13 @@ TEST(Template_1_8, ATurnAsksOnceForEach) {
     keeper.templates = "[" + make("t") + "," + make("u") + "]";
     keeper.start();
     EXPECT_EQ(keeper.asked, (std::vector<std::string>{"t 1", "u 1"}));
+}
+
+TEST(Template_1_8, ATypeWithoutTemplatesAddsNothing) {
+    Keeper keeper(with_steps(job("a", "{}", from("t"))));
+    keeper.has_no_templates = true;
+    keeper.start();
+    EXPECT_EQ(keeper.steps(), "a RUNNING");
 }
 
 TEST(Template_1_8, VersionOfTheStepOfTheRunOrDefault) {

@@ -91,7 +91,12 @@ TEST(Engine_2_2, ASleepWithoutATimeFails) {
     keeper.start();
     EXPECT_EQ(keeper.steps(), "a FATALLY_FAILED");
     EXPECT_EQ(keeper.step("a").error,
-              R"({"message":"sleep_seconds: must be a time of at most 120 days","param":"sleep_seconds"})");
+              R"({"message":"sleep_seconds: \"soon\" must be a number of seconds, or numbers with units, the largest )"
+              R"(first, as \"90\", \"1.5 hours\", \"1 day 2 hours\" or \"PT30M\"","param":"sleep_seconds"})");
+    Keeper half(
+        with_steps(job("a", "{}", with_params(R"("sleep_seconds": {"type": "STRING", "value": "0.5 s"})"), "Sleep")));
+    half.start();
+    EXPECT_EQ(half.step("a").step.due - half.world.now, 500);
 }
 
 TEST(Engine_2_3, AJoinWaitsForAllBeforeIt) {
@@ -259,12 +264,72 @@ TEST(Engine_4_4, ParametersOfARunThatCannotBe) {
     EXPECT_EQ(wrong_request(definition, many + "}"), "a run can be given at most 128 parameters");
 }
 
-TEST(Engine_4_4, ASubworkflowIsGivenWhatItsModeDoesNotLetUsersChange) {
+TEST(Engine_4_4, WhoeverGivesItAModeHolds) {
     const std::string definition =
-        with_steps(job("a"), with_params(R"("c": {"type": "LONG", "value": 1, "mode": "IMMUTABLE"})"));
-    EXPECT_EQ(wrong_request(definition, R"({"c": 2})", R"({"type": "SUBWORKFLOW"})").substr(0, 4), "ok: ");
-    EXPECT_EQ(wrong_request(definition, R"({"c": 2})", R"({"type": "TIME"})"),
-              "c: the parameter is IMMUTABLE and cannot be changed by TIME_TRIGGER");
+        with_steps(job("a"), with_params(R"("c": {"type": "STRING", "value": "x", "mode": "IMMUTABLE"},
+                                 "s": {"type": "LONG", "value": 1, "mode": "MUTABLE_ON_START"},
+                                 "m": {"type": "MAP", "value": {"t": {"type": "LONG", "value": 1, "mode": "CONSTANT"}}})"));
+    for (const auto &[type, source] : {std::pair{"SUBWORKFLOW", "SUBWORKFLOW"}, std::pair{"TIME", "TIME_TRIGGER"},
+                                       std::pair{"SIGNAL", "SIGNAL"}, std::pair{"MANUAL", "LAUNCH"}}) {
+        const std::string initiator = R"({"type": ")" + std::string(type) + "\"}";
+        const std::string refused = " and cannot be changed by " + std::string(source);
+        EXPECT_EQ(wrong_request(definition, R"({"c": "y"})", initiator), "c: the parameter is IMMUTABLE" + refused);
+        EXPECT_EQ(wrong_request(definition, R"({"m": {"t": 2}})", initiator),
+                  "m.t: the parameter is CONSTANT" + refused);
+        EXPECT_EQ(wrong_request(definition, R"({"c": "x", "m": {"t": 1}, "s": 2})", initiator).substr(0, 4), "ok: ")
+            << "the same value is no change";
+    }
+    // A reference is not its own result.
+    EXPECT_EQ(
+        wrong_request(
+            with_steps(job("a"), with_params(R"("c": {"type": "STRING", "value": "$owner", "mode": "CONSTANT"})")),
+            R"({"c": "$owner"})", R"({"type": "SUBWORKFLOW"})"),
+        "c: the parameter is CONSTANT and cannot be changed by SUBWORKFLOW");
+}
+
+TEST(Engine_4_4, ModesHoldForTheRestartOfASubworkflow) {
+    TestWorld world;
+    const std::string definition =
+        with_steps(job("a"), with_params(R"("c": {"type": "LONG", "value": 1, "mode": "CONSTANT"},
+                                 "s": {"type": "LONG", "value": 1, "mode": "MUTABLE_ON_START"},
+                                 "r": {"type": "LONG", "value": 1, "mode": "MUTABLE_ON_START_RESTART"})"));
+    auto loaded = workflow::load_definition(definition, world, {});
+    const auto restarted = [&](std::string_view passed, std::string_view given) {
+        const std::string restart = R"({"policy": "RESTART_FROM_BEGINNING", "params": )" + std::string(given) + "}";
+        const workflow::RunName name{
+            .workflow = "w", .instance = 7, .run = 2, .initiator = R"({"type": "SUBWORKFLOW"})", .restart = restart};
+        auto outcome = workflow::evaluate_restart_params(*loaded.definition, name, R"({"c": 1, "s": 5, "r": 6})",
+                                                         passed, world, {});
+        std::string text = outcome.kind == sel::OutcomeKind::value ? "r = " + member(std::string(outcome.text), "r")
+                                                                   : std::string(outcome.text);
+        workflow::release(outcome);
+        return text;
+    };
+    EXPECT_EQ(restarted(R"({"c": 1, "s": 5, "r": 6})", "{}"), "r = 6");
+    EXPECT_EQ(restarted(R"({"c": 2})", "{}"), "c: the parameter is CONSTANT and cannot be changed by SUBWORKFLOW");
+    EXPECT_EQ(restarted(R"({"s": 2})", "{}"),
+              "s: the parameter is MUTABLE_ON_START and cannot be changed by SUBWORKFLOW");
+    EXPECT_EQ(restarted("{}", R"({"c": 2})"), "c: the parameter is CONSTANT and cannot be changed by RESTART");
+    EXPECT_EQ(restarted("{}", R"({"s": 2})"), "s: the parameter is MUTABLE_ON_START and cannot be changed by RESTART");
+    EXPECT_EQ(restarted(R"({"r": 6})", R"({"r": 7})"), "r = 7");
+    EXPECT_EQ(restarted("{}", R"({"r": {"type": "LONG", "expression": "s + 3"}})"), "r = 8")
+        << "users give definitions";
+    workflow::release(loaded);
+}
+
+// What a run passes to its subworkflow is a value, whatever it looks like; what users give may be a definition.
+TEST(Engine_4_4, AValueOfAParentIsNoDefinition) {
+    const std::string definition = with_steps(
+        job("a"), with_params(R"("m": {"type": "STRING_MAP", "value": {}}, "j": {"type": "MAP", "value": {}})"));
+    const std::string text =
+        R"({"m": {"type": "STRING_MAP", "expression": "1 / 0"}, "n": {"type": "circle", "value": "3"}, )"
+        R"("j": {"type": "LONG", "value": 5}})";
+    const std::string values = wrong_request(definition, text, R"({"type": "SUBWORKFLOW"})");
+    ASSERT_EQ(values.substr(0, 4), "ok: ") << values;
+    EXPECT_EQ(member(values.substr(4), "m"), R"({"type":"STRING_MAP","expression":"1 / 0"})");
+    EXPECT_EQ(member(values.substr(4), "n"), R"({"type":"circle","value":"3"})");
+    EXPECT_EQ(member(values.substr(4), "j"), R"({"type":"LONG","value":5})");
+    EXPECT_NE(wrong_request(definition, text, R"({"type": "MANUAL"})").substr(0, 4), "ok: ");
 }
 
 TEST(Engine_4_5, ParametersOfStepsReferToThoseOfTheRun) {
@@ -400,6 +465,48 @@ TEST(Engine_4_8, OutputIsMergedIntoTheParameters) {
     EXPECT_EQ(param_of(keeper, "a", "t"), R"("$x")");
 }
 
+TEST(Engine_4_8, OutputAsMaestroWritesItIsItsValue) {
+    const auto put = [](std::string_view name, std::string_view output) {
+        Keeper keeper(with_steps(
+            job("a", "{}", with_params(R"("l": {"type": "LONG", "value": 0}, "s": {"type": "STRING", "value": ""},
+            "d": {"type": "DOUBLE", "value": 0.5}, "b": {"type": "BOOLEAN", "value": false}, "la": {"type": "LONG_ARRAY", "value": []},
+            "sa": {"type": "STRING_ARRAY", "value": []}, "sm": {"type": "STRING_MAP", "value": {}},
+            "m": {"type": "MAP", "value": {"k": {"type": "LONG", "value": 1}}}, "e": {"type": "MAP", "value": {}})"))));
+        keeper.start();
+        keeper.complete("a", R"({"params": {")" + std::string(name) + "\": " + std::string(output) + "}}");
+        return keeper.step("a").error.empty() ? param_of(keeper, "a", name) : member(keeper.step("a").error, "message");
+    };
+    EXPECT_EQ(put("l", R"({"type": "LONG", "value": 41})"), "41");
+    EXPECT_EQ(put("l", R"({"type": "long", "value": 41, "evaluated_result": 42, "evaluated_time": 1625871404000})"),
+              "42");
+    EXPECT_EQ(put("l", R"({"type": "STRING", "value": "41"})"), "41") << "as the step declares it";
+    EXPECT_EQ(put("s", R"({"type": "STRING", "value": "$x", "mode": "MUTABLE", "tags": []})"), R"("$x")");
+    EXPECT_EQ(put("d", R"({"type": "DOUBLE", "value": "1.5"})"), "1.5");
+    EXPECT_EQ(put("b", R"({"type": "BOOLEAN", "value": true})"), "true");
+    EXPECT_EQ(put("la", R"({"type": "LONG_ARRAY", "value": [1, 2]})"), "[1,2]");
+    EXPECT_EQ(put("sa", R"({"type": "STRING_ARRAY", "value": ["a"]})"), R"(["a"])");
+    EXPECT_EQ(put("sm", R"({"type": "STRING_MAP", "value": {"a": "e"}})"), R"({"a":"e"})");
+    EXPECT_EQ(put("m", R"({"type": "MAP", "value": {"k": {"type": "LONG", "value": 2}}})"), R"({"k":2})");
+    EXPECT_EQ(
+        put("m", R"({"type": "MAP", "value": {"k": {"type": "LONG", "value": 2}}, "evaluated_result": {"k": 3}})"),
+        R"({"k":3})");
+    EXPECT_EQ(
+        put("e",
+            R"({"type": "MAP", "value": {"n": {"type": "MAP", "value": {"x": {"type": "STRING", "value": "y"}}}}})"),
+        R"({"n":{"x":"y"}})");
+    // What only looks so is a value.
+    EXPECT_EQ(put("sm", R"({"type": "circle", "value": "3"})"), R"({"type":"circle","value":"3"})");
+    EXPECT_EQ(put("sm", R"({"type": "STRING_MAP", "expression": "1 / 0"})"),
+              R"({"type":"STRING_MAP","expression":"1 / 0"})");
+    EXPECT_EQ(put("e", R"({"type": "LONG", "value": 5})"), R"({"type":"LONG","value":5})");
+    EXPECT_EQ(put("e", R"({"type": "MAP", "value": {"a": 1}})"), R"({"type":"MAP","value":{"a":1}})");
+    EXPECT_EQ(put("e", R"({"type": "MAP", "value": {}, "colour": 1})"), R"({"type":"MAP","value":{},"colour":1})");
+    EXPECT_EQ(put("l", R"({"type": "LONG", "expression": "1"})"),
+              R"("l: the parameter is LONG, and what was put out is MAP")");
+    EXPECT_EQ(put("l", R"({"type": "LONG", "value": "x"})"),
+              R"("l: the parameter is LONG, and what was put out is MAP")");
+}
+
 TEST(Engine_4_8, OutputThatCannotBeMergedFailsTheStep) {
     const auto fail = [](std::string_view params) {
         Keeper keeper(with_steps(job("a", "{}", with_params(R"("x": {"type": "LONG", "value": 1},
@@ -416,7 +523,10 @@ TEST(Engine_4_8, OutputThatCannotBeMergedFailsTheStep) {
     EXPECT_EQ(fail(R"({"step_id": "b"})"),
               R"("step_id: the parameter is CONSTANT and cannot be changed by OUTPUT_PARAMETER")");
     EXPECT_EQ(fail("{}"), R"("none")");
-    EXPECT_EQ(fail("[1]"), R"("none")"); // a result that has nothing to do with parameters
+    EXPECT_EQ(fail("null"), R"("none")");
+    EXPECT_EQ(fail("5"), R"("\"params\" of the result must be an object of parameters, and is LONG")");
+    EXPECT_EQ(fail("[1]"), R"("\"params\" of the result must be an object of parameters, and is LONG_ARRAY")");
+    EXPECT_EQ(fail(R"("x")"), R"("\"params\" of the result must be an object of parameters, and is STRING")");
 }
 
 // ---- 5.1: conditions -----------------------------------------------------------------------------------------------
@@ -481,6 +591,20 @@ TEST(Engine_6_1, FailImmediatelyStopsAllOthers) {
     EXPECT_EQ(keeper.status(), "FAILED");
     EXPECT_EQ(keeper.open(), "");
     EXPECT_EQ(keeper.cancelled.size(), 2U); // of b and e
+    EXPECT_EQ(keeper.step("b").error, R"({"message":"step \"a\" has failed, with FAIL_IMMEDIATELY","step":"a"})");
+}
+
+TEST(Engine_6_1, FailureModesAreNotForStepsThatTimeOut) {
+    for (const char *mode : {"FAIL_IMMEDIATELY", "IGNORE_FAILURE", "FAIL_AFTER_RUNNING"}) {
+        Keeper keeper(with_steps(
+            job("a", R"({"b": "true"})", R"(, "timeout": 60, "failure_mode": ")" + std::string(mode) + "\"") + "," +
+            job("b") + "," + job("c")));
+        keeper.start();
+        keeper.wait();
+        EXPECT_EQ(keeper.steps(), "a TIMED_OUT, c RUNNING") << mode;
+        keeper.complete("c");
+        EXPECT_EQ(keeper.status(), "TIMED_OUT") << mode;
+    }
 }
 
 TEST(Engine_6_1, WhatBeginsInTheTurnOfAFailureIsNotSubmitted) {
@@ -567,6 +691,10 @@ TEST(Engine_6_2, FixedBackoff) {
                        "error_retry_backoff_in_secs": "2 min"}})",
                     k_user),
               "120 120 120 a FATALLY_FAILED");
+    EXPECT_EQ(waits(R"(, "retry_policy": {"error_retry_limit": 1, "backoff": {"type": "FIXED_BACKOFF",
+                       "error_retry_backoff_in_secs": "0.5 hours"}})",
+                    k_user),
+              "1800 a FATALLY_FAILED");
 }
 
 TEST(Engine_6_2, PoliciesCanReferToParameters) {
@@ -576,6 +704,7 @@ TEST(Engine_6_2, PoliciesCanReferToParameters) {
     // What cannot be read is as if it were not there.
     EXPECT_EQ(waits(policy, k_user, R"({"n": 100, "w": "soon"})"), "60 60 a FATALLY_FAILED");
     EXPECT_EQ(waits(policy, k_user), "60 60 a FATALLY_FAILED");
+    EXPECT_EQ(waits(policy, k_user, R"({"n": "1 second", "w": "5,5 min"})"), "60 60 a FATALLY_FAILED");
 }
 
 TEST(Engine_6_2, EachClassHasItsCount) {
@@ -632,7 +761,7 @@ TEST(Engine_6_3, AStartInTheTurnOfTheFailureComesAfterIt) {
     keeper.start();
     keeper.send({keeper.of_task(EventKind::task_failed, "a"), {EventKind::start, 1, "a", 1, {}}});
     EXPECT_EQ(keeper.steps(), "a USER_FAILED");
-    EXPECT_EQ(keeper.step("a").step.due, keeper.world.now);
+    EXPECT_EQ(keeper.step("a").step.due, workflow::k_next_turn);
     keeper.wait();
     EXPECT_EQ(keeper.steps(), "a RUNNING");
 }
@@ -723,7 +852,9 @@ TEST(Engine_6_5, ATimeoutCanReferToParameters) {
         Keeper failing(definition, bad);
         failing.start();
         EXPECT_EQ(failing.steps(), "a FATALLY_FAILED") << bad;
-        EXPECT_NE(failing.step("a").error.find("cannot be non-positive or more than system limit: 120 days"),
+        const bool is_none = bad == R"({"t": ""})" || bad == R"({"t": "soon"})" || bad == R"({"t": -5})";
+        EXPECT_NE(failing.step("a").error.find(is_none ? " must be a number of seconds, or numbers with units"
+                                                       : "cannot be non-positive or more than system limit: 120 days"),
                   std::string::npos);
     }
 }
@@ -888,7 +1019,7 @@ TEST(Engine_14, AStepWhoseParametersCannotBeEvaluatedCanBeSkipped) {
     Keeper other(with_steps(job("a", R"({"b": "x > 1"})", broken) + "," + job("b") + "," + job("c")));
     other.start();
     other.act(EventKind::skip, "a");
-    EXPECT_EQ(other.steps(), "a SKIPPED, b UNSATISFIED, c RUNNING"); // what its condition reads is not there
+    EXPECT_EQ(other.steps(), "a SKIPPED, b UNSATISFIED, c RUNNING"); // what its condition reads has no value
 }
 
 TEST(Engine_14, WhatIsInsideOfALoopThatIsSkippedIsStopped) {

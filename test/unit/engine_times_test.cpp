@@ -89,8 +89,8 @@ TEST(Engine_2_2, AStepThatFinishesLaterHasNotEnded) {
     Keeper keeper(with_steps(
         R"({"foreach": {"id": "l", "failure_mode": "IGNORE_FAILURE", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1]}}}},
             "steps": [)" +
-        job("s") + R"(], "transition": {"successors": {"b": "params.getFromForeach('l', 's', 'i')[0] == 1"}}}},)" +
-        job("b")));
+        job("s", "{}", R"(, "params": {"i": {"type": "LONG", "expression": "i"}})") +
+        R"(], "transition": {"successors": {"b": "params.getFromForeach('l', 's', 'i')[0] == 1"}}}},)" + job("b")));
     keeper.start();
     pass(keeper, 1);
     keeper.task(EventKind::task_aborted, "l/1/s");

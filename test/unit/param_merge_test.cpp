@@ -124,9 +124,13 @@ TEST(Params_4_3, Rule4_WhatIsPassedDown) {
     constexpr std::string_view k_base = R"({"x": {"type": "LONG", "value": 1, "mode": "IMMUTABLE"}})";
     constexpr Merge k_down{.source = ParamSource::foreach, .upstream = true};
     EXPECT_EQ(merged(k_base, R"({"x": {"type": "LONG", "value": 2, "source": "LAUNCH", "mode": "MUTABLE"}})", k_down),
-              "{x: LONG 2 IMMUTABLE FOREACH}");
-    EXPECT_EQ(merged(k_base, R"({"x": {"type": "LONG", "value": 2, "source": "DEFINITION"}})", k_down),
-              "x: the parameter is IMMUTABLE and cannot be changed by FOREACH");
+              "x: the source of a parameter cannot be set");
+    EXPECT_EQ(merged(k_base, R"({"x": {"type": "LONG", "value": 1}})", k_down), "{x: LONG 1 IMMUTABLE SYSTEM}");
+    EXPECT_EQ(merged(R"({"x": {"type": "LONG", "value": 1}})", R"({"x": {"type": "LONG", "value": 2}})", k_down),
+              "{x: LONG 2 MUTABLE FOREACH}");
+    EXPECT_EQ(merged(R"({"m": {"type": "MAP", "value": {"x": {"type": "LONG", "value": 1, "mode": "CONSTANT"}}}})",
+                     R"({"m": {"type": "MAP", "value": {"x": {"type": "LONG", "value": 2}}}})", k_down),
+              "m.x: the parameter is CONSTANT and cannot be changed by FOREACH");
     EXPECT_EQ(merged(k_base, R"({"x": {"type": "LONG", "value": 2}})", k_down),
               "x: the parameter is IMMUTABLE and cannot be changed by FOREACH");
 }
@@ -202,8 +206,8 @@ TEST(Params_4_3, Rule8_TagsOrderValidator) {
     EXPECT_EQ(merged(R"({"b": {"type": "LONG", "value": 1, "tags": ["t", "u"], "validator": "old"},
                          "a": {"type": "LONG", "value": 1, "validator": "kept"}})",
                      R"({"c": {"type": "LONG", "value": 3}, "a": {"type": "LONG", "value": 2},
-                         "b": {"type": "LONG", "value": 2, "tags": ["v", {"name": "t"}], "validator": "new"}})"),
-              "{b: LONG 2 MUTABLE LAUNCH #t #u #v @new, a: LONG 2 MUTABLE LAUNCH @kept, c: LONG 3 MUTABLE LAUNCH}");
+                         "b": {"type": "LONG", "value": 2, "tags": ["v", {"name": "t"}], "validator": "newer"}})"),
+              "{b: LONG 2 MUTABLE LAUNCH #t #u #v @newer, a: LONG 2 MUTABLE LAUNCH @kept, c: LONG 3 MUTABLE LAUNCH}");
 }
 
 TEST(Params_4_3, AfterMerging) {

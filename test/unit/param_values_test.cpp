@@ -164,6 +164,25 @@ TEST(Params_4_6, OwnNameIsTheOneAround) {
               R"({"i":8,"j":8,"s":"x!"})");
 }
 
+TEST(Params_4_6, AValidatorChecksTheValue) {
+    EXPECT_EQ(values_of(R"({"x": {"type": "LONG", "value": 7, "validator": "param > 5"}})"), R"({"x":7})");
+    EXPECT_EQ(values_of(R"({"x": {"type": "LONG", "value": 3, "validator": "param > 5"}})"),
+              "x: the value does not satisfy the validator param > 5");
+    EXPECT_EQ(values_of(R"({"x": {"type": "STRING", "expression": "'a' + y", "validator": "param.length() == most"},
+                            "y": {"type": "STRING", "value": "b"}, "most": {"type": "LONG", "value": 2}})"),
+              R"({"x":"ab","y":"b","most":2})");
+    EXPECT_EQ(
+        values_of(
+            R"({"x": {"type": "LONG_ARRAY", "value": [1, 2], "validator": "param != null && param.size() > 2"}})"),
+        "x: the value does not satisfy the validator param != null && param.size() > 2");
+    EXPECT_EQ(values_of(R"({"x": {"type": "LONG", "value": 3, "validator": "param + 1"}})"),
+              "x: validator: BOOLEAN is expected, not LONG");
+    EXPECT_EQ(values_of(R"({"x": {"type": "LONG", "value": 3, "validator": "gone > 1"}})"),
+              "x: validator: there is no parameter \"gone\" (line 1, column 1)");
+    EXPECT_EQ(problems_of(R"({"x": {"type": "LONG", "value": 1, "validator": "param >"}})"),
+              "x.validator: the expression ends too early (line 1, column 8)");
+}
+
 TEST(Params_4_6, OwnBeforeAround) {
     EXPECT_EQ(values_of(R"({"x": {"type": "LONG", "value": 1}, "y": {"type": "LONG", "expression": "x + w"}})",
                         R"({"x": 100, "w": 10})"),
@@ -173,9 +192,11 @@ TEST(Params_4_6, OwnBeforeAround) {
 TEST(Params_4_6, OtherSteps) {
     EXPECT_EQ(values_of(R"j({"x": {"type": "STRING", "value": "$step__p"},
                             "y": {"type": "LONG", "expression": "params.getFromStep('step', 'p') + step__p"},
-                            "z": {"type": "STRING", "expression": "later__p == null ? 'none' : 'some'"}})j",
+                            "z": {"type": "STRING", "expression": "params['later__p'] == null ? 'none' : 'some'"}})j",
                         R"({"step__p": 4})"),
               R"({"x":"4","y":8,"z":"none"})");
+    EXPECT_EQ(values_of(R"({"x": {"type": "BOOLEAN", "expression": "later__p == null"}})"),
+              "x: there is no parameter \"later__p\" (line 1, column 1)");
     EXPECT_EQ(values_of(R"({"x": {"type": "STRING", "value": "$later__p"}})"),
               "x: there is no parameter \"later__p\" (line 1, column 1)");
     EXPECT_EQ(values_of(R"j({"x": {"type": "LONG", "expression": "params.getFromStep('later', 'p')"}})j"),

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "model/sel/dates.h"
+#include "model/zone.h"
 #include "sel_world.h"
 
 namespace test_sel_dates {
@@ -123,7 +124,34 @@ TEST(Sel_4_7_Dates, Zones) {
     EXPECT_EQ(at("DateTimeZone.forID('Europe/Berlin').getOffset(d)"), "3600000");
     EXPECT_EQ(at("DateTimeZone.UTC.getOffset(d)"), "0");
     EXPECT_EQ(at("DateTimeZone.forID('UTC') == DateTimeZone.UTC"), "true");
-    EXPECT_EQ(eval("DateTimeZone.forID('Mars/Base')"), "1:14: there is no time zone \"Mars/Base\"");
+    for (const std::string none : {"Mars/Base", "foo5", "2", "5.5", "+25:00", "<-03>3", "", "PST"})
+        EXPECT_EQ(eval("DateTimeZone.forID('" + none + "')"),
+                  "1:14: \"" + none + "\" must be " + std::string(scylla::model::k_zone_rule));
+    EXPECT_EQ(at("d.withZone(DateTimeZone.forID('+2'))"), R"("2026-11-23T10:30:15.123+02:00")");
+    EXPECT_EQ(at("d.withZone(DateTimeZone.forID('UTC+3'))"), R"("2026-11-23T11:30:15.123+03:00")");
+    EXPECT_EQ(at("d.withZone(DateTimeZone.forID('-8')).toString('HH ZZZ')"), R"("00 -08:00")");
+    EXPECT_EQ(eval("new DateTime('2026-11-23T08:30+01')"), R"("2026-11-23T07:30:00.000Z")");
+    EXPECT_EQ(eval("new DateTime('2026-11-23T08:30-0930')"), R"("2026-11-23T18:00:00.000Z")");
+}
+
+// As Joda-Time: an offset that was, and is possible, stays.
+TEST(Sel_4_7_Dates, TheHourThatComesTwice) {
+    const auto second = [](std::string_view text) {
+        return eval("d = new DateTime('2026-10-25T02:30+01:00', DateTimeZone.forID('Europe/Berlin')); " +
+                    std::string(text));
+    };
+    EXPECT_EQ(second("d.withMinuteOfHour(0)"), R"("2026-10-25T02:00:00.000+01:00")");
+    EXPECT_EQ(second("d.withSecondOfMinute(5).withMillisOfSecond(7)"), R"("2026-10-25T02:30:05.007+01:00")");
+    EXPECT_EQ(second("d.minuteOfHour().withMaximumValue()"), R"("2026-10-25T02:59:00.000+01:00")");
+    EXPECT_EQ(second("d.withDayOfMonth(25).withHourOfDay(2)"), R"("2026-10-25T02:30:00.000+01:00")");
+    for (const std::string unit : {"Years", "Months", "Weeks", "Days", "Hours", "Minutes"})
+        EXPECT_EQ(second("d.plus" + unit + "(0)"), R"("2026-10-25T02:30:00.000+01:00")") << unit;
+    EXPECT_EQ(second("d.plusDays(1).minusDays(1)"), R"("2026-10-25T02:30:00.000+01:00")");
+    EXPECT_EQ(second("d.minusDays(1).plusDays(1)"), R"("2026-10-25T02:30:00.000+02:00")");
+    EXPECT_EQ(second("d.minusHours(1).withMinuteOfHour(0)"), R"("2026-10-25T02:00:00.000+02:00")");
+    EXPECT_EQ(second("d.withTimeAtStartOfDay()"), R"("2026-10-25T00:00:00.000+02:00")");
+    EXPECT_EQ(eval("new DateTime('2026-10-25T02:30', DateTimeZone.forID('Europe/Berlin'))"),
+              R"("2026-10-25T02:30:00.000+02:00")");
 }
 
 TEST(Sel_4_7_Dates, Printing) {
@@ -152,7 +180,7 @@ TEST(Sel_4_7_Dates, Reading) {
     EXPECT_EQ(read("yyyy-DDD", "2026-327"), R"("2026-11-23T00:00:00.000Z")");
     EXPECT_EQ(read("xxxx-ww-e", "2026-48-1"), R"("2026-11-23T00:00:00.000Z")");
     EXPECT_EQ(read("yyyy-MM-dd HH:mm:ss.SSS ZZ", "2026-11-23 08:30:15.123 +01:00"), R"("2026-11-23T07:30:15.123Z")");
-    EXPECT_EQ(read("yyyy ZZZ", "2026 Europe/Berlin"), R"("2025-12-31T23:00:00.000Z")");
+    EXPECT_EQ(read("yyyy ZZZ", "2026 Europe/Berlin"), R"("2026-01-01T00:00:00.000+01:00")");
     EXPECT_EQ(read("yyyyMMdd", "2026112"), R"("2026-11-02T00:00:00.000Z")"); // the last number may be shorter
     EXPECT_EQ(read("yyyyMMdd", "20261323"), "1:10: \"20261323\" does not fit the pattern at character 5");
     EXPECT_EQ(read("yyyyMMdd", "20261123x"), "1:10: \"20261123x\" does not fit the pattern at character 9");
@@ -161,6 +189,41 @@ TEST(Sel_4_7_Dates, Reading) {
     EXPECT_EQ(eval("DateTimeFormat.forPattern('yyyyMMdd').withZone(DateTimeZone.forID('Europe/Berlin'))"
                    ".parseDateTime('20210707')"),
               R"("2021-07-07T00:00:00.000+01:00")"); // the zone of these tests has no summer in 2021
+}
+
+TEST(Sel_4_7_Dates, ADayWithoutAYearIsOfALeapYear) {
+    const auto read = [](std::string_view text, std::string_view pattern) {
+        return eval("DateTime.parse('" + std::string(text) + "', DateTimeFormat.forPattern(\"" + std::string(pattern) +
+                    "\"))");
+    };
+    EXPECT_EQ(read("0229", "MMdd"), R"("2000-02-29T00:00:00.000Z")");
+    EXPECT_EQ(read("5", "d"), R"("2000-01-05T00:00:00.000Z")");
+    EXPECT_EQ(read("060", "DDD"), R"("2000-02-29T00:00:00.000Z")");
+    EXPECT_EQ(read("08:30", "HH:mm"), R"("1970-01-01T08:30:00.000Z")"); // a time without a day
+    EXPECT_EQ(read("2021", "yyyy"), R"("2021-01-01T00:00:00.000Z")");
+    EXPECT_NE(read("2021-0229", "yyyy-MMdd").find("there is no day 29"), std::string::npos);
+}
+
+TEST(Sel_4_7_Dates, WeeksDaysOfAYearAndTimesInISO8601) {
+    const auto read = [](std::string_view text) { return eval("new DateTime('" + std::string(text) + "')"); };
+    EXPECT_EQ(read("2026-W48"), R"("2026-11-23T00:00:00.000Z")");
+    EXPECT_EQ(read("2026-W48-7"), R"("2026-11-29T00:00:00.000Z")");
+    EXPECT_EQ(read("2026-W01-1T08:30"), R"("2025-12-29T08:30:00.000Z")");
+    EXPECT_EQ(read("2026-327"), R"("2026-11-23T00:00:00.000Z")");
+    EXPECT_EQ(read("T08:30"), R"("1970-01-01T08:30:00.000Z")");
+    EXPECT_EQ(read("T08:30:15.5Z"), R"("1970-01-01T08:30:15.500Z")");
+    EXPECT_EQ(read("2026-11"), R"("2026-11-01T00:00:00.000Z")");
+    for (const std::string_view wrong : {"2026-W54", "2026-W48-8", "2026-367", "2026-", ""})
+        EXPECT_NE(read(wrong)[0], '"') << wrong << read(wrong);
+}
+
+TEST(Sel_4_7_Dates, AFractionIsOfItsLastPart) {
+    const auto read = [](std::string_view text) { return eval("new DateTime('2026-11-23" + std::string(text) + "')"); };
+    EXPECT_EQ(read("T08.5"), R"("2026-11-23T08:30:00.000Z")");
+    EXPECT_EQ(read("T08:30.5"), R"("2026-11-23T08:30:30.000Z")");
+    EXPECT_EQ(read("T08:30:15.5"), R"("2026-11-23T08:30:15.500Z")");
+    EXPECT_EQ(read("T08:30.25Z"), R"("2026-11-23T08:30:15.000Z")");
+    EXPECT_NE(read("T08:30.").find("no fraction"), std::string::npos);
 }
 
 } // namespace

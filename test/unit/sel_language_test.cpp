@@ -18,11 +18,12 @@ TEST(Sel_4_7, LiteralsOfNumbers) {
     EXPECT_EQ(eval("12L"), "12");
     EXPECT_EQ(eval("0x1F"), "31");
     EXPECT_EQ(eval("0x1fL"), "31");
-    EXPECT_EQ(eval("017"), "15");
+    EXPECT_EQ(eval("010"), "10");
+    EXPECT_EQ(eval("017 + 00 + 09L"), "26");
     EXPECT_EQ(eval("0"), "0");
     EXPECT_EQ(eval("9223372036854775807"), "9223372036854775807");
     EXPECT_EQ(eval("9223372036854775808"), "1:1: the number 9223372036854775808 does not fit into 64 bits");
-    EXPECT_EQ(eval("08"), "1:1: \"08\" is not a number");
+    EXPECT_EQ(eval("08"), "8");
     EXPECT_EQ(eval("0x"), "1:1: \"0x\" is not a number");
     EXPECT_EQ(eval("1.5"), "1.5");
     EXPECT_EQ(eval(".5"), "0.5");
@@ -103,17 +104,35 @@ TEST(Sel_4_7, Null) {
     EXPECT_EQ(eval("'a' != null"), "true");
     EXPECT_EQ(eval("null < 1"), "false");
     EXPECT_EQ(eval("1 >= null"), "false");
-    EXPECT_EQ(eval("null + 1"), "1:6: NULL + LONG is not supported");
+    EXPECT_EQ(eval("null + 'a'"), R"("nulla")");
+    EXPECT_EQ(eval("null + 1"), R"("null1")");
+    EXPECT_EQ(eval("params['none'] + true"), R"("nulltrue")");
+    EXPECT_EQ(eval("null - 1"), "1:6: NULL - LONG is not supported");
     EXPECT_EQ(eval("1 + null"), "1:3: LONG + NULL is not supported");
     EXPECT_EQ(eval("!null"), "1:1: BOOLEAN is expected, not NULL");
-    EXPECT_EQ(eval("nothing"), "null"); // an unknown variable
-    EXPECT_EQ(eval("nothing.length()"), "1:9: NULL has no \"length\"");
+    EXPECT_EQ(eval("params['nothing'].length()"), "1:19: NULL has no \"length\"");
+}
+
+TEST(Sel_4_7, ANameThatExistsNowhereIsNamed) {
+    EXPECT_EQ(eval("nothing"), "1:1: there is no parameter \"nothing\"");
+    EXPECT_EQ(eval("nothing == null"), "1:1: there is no parameter \"nothing\"");
+    EXPECT_EQ(eval("nothing.length()"), "1:1: there is no parameter \"nothing\"");
+    EXPECT_EQ(eval("nothing[0]"), "1:1: there is no parameter \"nothing\"");
+    EXPECT_EQ(eval("nothing[0] = 1"), "1:12: there is no parameter \"nothing\"");
+    EXPECT_EQ(eval("x = 1;\ny = x + z"), "2:9: there is no parameter \"z\"");
+    EXPECT_EQ(eval("x += 1"), "1:3: there is no parameter \"x\"");
+    EXPECT_EQ(eval("false && nothing"), "false"); // it is not read
+    EXPECT_EQ(eval("'a' + Math"), "1:7: there is no parameter \"Math\"");
+    // Names of the program itself are null before they have a value.
+    EXPECT_EQ(eval("if (1 > 2) x = 5; x == null"), "true");
+    EXPECT_EQ(eval("x == null ? 'first' : 'later'; x = 1; x"), "1");
+    EXPECT_EQ(eval("while (x == null) x = 1; x"), "1");
 }
 
 // Section 19, decision 2.
 TEST(Sel_4_7, AndOrAreShortCircuit) {
-    EXPECT_EQ(eval("x != null && x.length() > 0"), "false");
-    EXPECT_EQ(eval("x == null || x.length() > 0"), "true");
+    EXPECT_EQ(eval("params['x'] != null && params['x'].length() > 0"), "false");
+    EXPECT_EQ(eval("params.x == null || params.x.length() > 0"), "true");
     EXPECT_EQ(eval("true || 1 / 0 == 1"), "true");
     EXPECT_EQ(eval("false && 1 / 0 == 1"), "false");
     EXPECT_EQ(eval("true && true && !false"), "true");
@@ -251,8 +270,12 @@ TEST(Sel_4_7, Parameters) {
     EXPECT_EQ(with_params("a + b > 20 ? 'x' : params['y']"), R"("why")");
     EXPECT_EQ(with_params("params.get('s')"), R"("text")");
     EXPECT_EQ(with_params("params['x-y'] + 1"), "6");
-    EXPECT_EQ(with_params("params['gone']"), "1:7: there is no parameter \"gone\"");
-    EXPECT_EQ(with_params("params.get('gone')"), "1:8: there is no parameter \"gone\"");
+    EXPECT_EQ(with_params("params['gone']"), "null");
+    EXPECT_EQ(with_params("params.get('gone')"), "null");
+    EXPECT_EQ(with_params("params.gone"), "null");
+    EXPECT_EQ(with_params("params['gone'] != null && params['gone'] == 'full'"), "false");
+    EXPECT_EQ(with_params("params.s + params.a"), R"("text3")");
+    EXPECT_EQ(with_params("params.gone()"), "1:8: params has no method \"gone\" with 0 arguments");
     EXPECT_EQ(with_params("params.containsKey('a') && !params.containsKey('gone')"), "true");
     EXPECT_EQ(with_params("params['n']"), "null");
     EXPECT_EQ(with_params("longs[0] + longs.length"), "4");
@@ -261,7 +284,7 @@ TEST(Sel_4_7, Parameters) {
     EXPECT_EQ(with_params("m.get('k')"), R"("v")");
     EXPECT_EQ(with_params("int a = 100; a"), "100"); // a variable hides the parameter
     EXPECT_EQ(with_params("params"), "PARAMS cannot be the result");
-    EXPECT_EQ(eval("a", "[1]"), "null");
+    EXPECT_EQ(eval("a", "[1]"), "1:1: there is no parameter \"a\"");
     EXPECT_EQ(eval("a", R"({"a": 1e400})"), "a number of the parameters is out of range");
     EXPECT_EQ(eval("a", R"({"a": 12345678901234567890})"), "1.2345678901234567E19");
     EXPECT_EQ(eval("a", R"({"a": "\u00e4\ud83d\ude00\n\"\\"})"), "\"ä😀\\u000a\\\"\\\\\"");
@@ -294,6 +317,25 @@ TEST(Sel_4_7, WhatAnExpressionRefersTo) {
     EXPECT_EQ(references("i = i + 1"), (Names{"i"}));
     EXPECT_EQ(references("Math.max(1, z) + 'text'.length()"), (Names{"z"}));
     EXPECT_EQ(references("m['k']"), (Names{"m"}));
+    EXPECT_EQ(references("params.x + params.getFromStep('s', 'p')"), (Names{"x"}));
+}
+
+TEST(Sel_4_7, WhatAnExpressionRequires) {
+    const auto required = [](std::string_view text) {
+        std::string names;
+        const auto program = scylla::model::sel::Program::parse(text, {});
+        for (const auto &read : program->required())
+            names += (names.empty() ? "" : " ") + read.name + "@" + std::to_string(read.place.column);
+        return names;
+    };
+    EXPECT_EQ(required("a + b + a"), "a@1 b@5");
+    EXPECT_EQ(required("params['x'] + params.get('y') + params.z"), "");
+    EXPECT_EQ(required("int a = 1; a + b"), "b@16");
+    EXPECT_EQ(required("i = i + 1"), "");
+    EXPECT_EQ(required("i += 1"), "i@1");
+    EXPECT_EQ(required("m['k'] = v"), "m@1 v@10");
+    EXPECT_EQ(required("for (i = 0; i < n; i += 1) s = s + i; s"), "n@17");
+    EXPECT_EQ(required("Math.max(1, z) + 'text'.length()"), "z@13");
 }
 
 TEST(Sel_4_7, MethodsThatDoNotExist) {
@@ -301,7 +343,7 @@ TEST(Sel_4_7, MethodsThatDoNotExist) {
     EXPECT_EQ(eval("'a'.foo(1, 2)"), "1:5: STRING has no method \"foo\" with 2 arguments");
     EXPECT_EQ(eval("'a'.bar"), "1:5: STRING has no field \"bar\"");
     EXPECT_EQ(eval("new Thread()"), "1:5: there is no constructor of \"Thread\" with 0 arguments");
-    EXPECT_EQ(eval("java.lang.Runtime.getRuntime()"), "1:6: NULL has no \"lang\"");
+    EXPECT_EQ(eval("java.lang.Runtime.getRuntime()"), "1:1: there is no parameter \"java\"");
 }
 
 TEST(Sel_4_7, PlacesAreCountedInCharacters) {

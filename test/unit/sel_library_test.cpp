@@ -1,6 +1,7 @@
 // The library of the expression language: strings, numbers, maps and ranges (Maestro, section 4.7).
 #include <gtest/gtest.h>
 
+#include "model/duration.h"
 #include "sel_world.h"
 
 namespace test_sel_library {
@@ -72,6 +73,10 @@ TEST(Sel_4_7_String, Split) {
     EXPECT_EQ(eval("'a,b,c'.split(',', 2)"), R"(["a","b,c"])");
     EXPECT_EQ(eval("'abc'.split('')"), R"(["a","b","c"])");
     EXPECT_EQ(eval("''.split(',')"), R"([""])");
+    EXPECT_EQ(eval("'a.b'.split('.')"), "[]");
+    EXPECT_EQ(eval("','.split(',')"), "[]");
+    EXPECT_EQ(eval("',,'.split(',', -1).length"), "3");
+    EXPECT_EQ(eval("'ab'.split('x')"), R"(["ab"])");
     EXPECT_EQ(eval("',a'.split(',')"), R"(["","a"])");
     EXPECT_EQ(eval("'a1b22c'.split('\\\\d+')"), R"(["a","b","c"])");
     EXPECT_EQ(eval("'a|b'.split('\\\\|')[1]"), R"("b")");
@@ -104,9 +109,42 @@ TEST(Sel_4_7_String, RegularExpressions) {
     EXPECT_EQ(first_match("\\\\Qa.b\\\\E", "aXb a.b"), R"("aXb [a.b]")");
     EXPECT_EQ(first_match("ü", "über"), R"("[ü]ber")");
     EXPECT_EQ(first_match("h.t", "hät"), R"("[hät]")");
-    for (const char *wrong :
-         {"a)", "a{2", "a{3,2}", "*a", "[b-a]", "[a", "(?=a)", "a++", "a{9999}", "\\\\p{L}", "[[a]]"})
+    for (const char *wrong : {"a)", "a{2", "a{3,2}", "*a", "[b-a]", "[a", "(?=a)", "a++", "a{9999}", "\\\\p{L}",
+                              "\\\\p{Alpha", "\\\\p", "a(?i)b", "[[a]]"})
         EXPECT_NE(first_match(wrong, "a").find("the regular expression"), std::string::npos) << wrong;
+}
+
+TEST(Sel_4_7_Regex, LettersInAnyCase) {
+    EXPECT_EQ(first_match("(?i)ab", "xAb"), R"("x[Ab]")");
+    EXPECT_EQ(first_match("(?i)[a-c]+", "xABCd"), R"("x[ABC]d")");
+    EXPECT_EQ(first_match("(?i)[^a]", "Ab"), R"("A[b]")");
+    EXPECT_EQ(first_match("(?i)\\\\Qa.B\\\\E", "A.b"), R"("[A.b]")");
+    EXPECT_EQ(first_match("(?i)1_ü", "1_ü"), R"("[1_ü]")");
+    EXPECT_EQ(first_match("ab", "xAb"), R"("xAb")");
+    EXPECT_EQ(eval("'One, oNE'.replaceAll('(?i)one', 'x')"), R"("x, x")");
+}
+
+TEST(Sel_4_7_Regex, Properties) {
+    EXPECT_EQ(first_match("\\\\p{Alpha}+", "12aB3"), R"("12[aB]3")");
+    EXPECT_EQ(first_match("\\\\P{Digit}+", "12aB3"), R"("12[aB]3")");
+    EXPECT_EQ(first_match("[\\\\p{Upper}_]+", "aB_c"), R"("a[B_]c")");
+    EXPECT_EQ(first_match("[\\\\P{ASCII}]+", "aäöb"), R"("a[äö]b")");
+    EXPECT_EQ(first_match("\\\\p{Punct}", "a;b"), R"("a[;]b")");
+    EXPECT_EQ(first_match("(?i)\\\\p{Lower}", "1A"), R"("1[A]")");
+}
+
+TEST(Sel_4_7_String, MethodsOfTheClassOfAString) {
+    EXPECT_EQ(eval("'x'.join(',', 'a', 'b')"), R"("a,b")");
+    EXPECT_EQ(eval("'x'.escape('y\"')"), R"("y\\\"")");
+    EXPECT_EQ(eval("'x'.format('%s', 1)"), R"("1")");
+    EXPECT_EQ(eval("'x'.valueOf(5)"), R"("5")");
+}
+
+TEST(Sel_4_7_String, FormatDropsNoZeros) {
+    EXPECT_EQ(eval("String.format('%g', 1.5)"), R"("1.50000")");
+    EXPECT_EQ(eval("String.format('%.3g|%.0g', 1234.5, 3.0)"), R"("1.23e+03|3")");
+    EXPECT_EQ(eval("String.format('%g', 0.0)"), R"("0.00000")");
+    EXPECT_EQ(eval("String.format('%g %g', 0.0001, 0.00001)"), R"("0.000100000 1.00000e-05")");
 }
 
 TEST(Sel_4_7_String, JoinAndEscape) {
@@ -151,7 +189,8 @@ TEST(Sel_4_7_Number, Conversions) {
     EXPECT_EQ(eval("Boolean.parseBoolean('yes')"), "false");
     EXPECT_EQ(eval("Long.toString(5) + 6.toString"), "1:20: \"6.toString\" is not a number");
     EXPECT_EQ(eval("x = 5; x.toString() + Long.toString(6)"), R"("56")");
-    EXPECT_EQ(eval("x = 4294967297; x.intValue()"), "1");
+    EXPECT_EQ(eval("x = 2147483648000; x.intValue()"), "2147483648000"); // whole numbers have one type
+    EXPECT_EQ(eval("x = 1e10; x.intValue()"), "10000000000");
     EXPECT_EQ(eval("x = 1e300; x.longValue()"), "9223372036854775807");
     EXPECT_EQ(eval("x = -7.9; x.intValue()"), "-7");
     EXPECT_EQ(eval("new Long(5) + new Integer('6')"), "11");
@@ -236,10 +275,12 @@ TEST(Sel_4_7_Util, Deadlines) {
               R"("3805000 milliseconds")");
     EXPECT_EQ(eval("Util.timeoutForDateTimeDeadline(new DateTime(), '2 weeks')"), R"("1209600000 milliseconds")");
     EXPECT_EQ(eval("Util.timeoutForDateIntDeadline(20200101, '1 day')"), R"("0 milliseconds")");
-    EXPECT_EQ(eval("Util.timeoutForDateIntDeadline(20200101, 'soon')"),
-              "1:6: a duration must be like \"2 hours\" or \"1 day, 2 hours and 30 minutes\"");
+    EXPECT_EQ(eval("Util.timeoutForDateIntDeadline(20260528, '1.5 days')"), R"("56000000 milliseconds")");
+    for (const std::string soon : {"soon", "-5 minutes", "1 hour 1 day"})
+        EXPECT_EQ(eval("Util.timeoutForDateIntDeadline(20200101, '" + soon + "')"),
+                  "1:6: \"" + soon + "\" must be " + std::string(scylla::model::k_duration_rule));
     EXPECT_EQ(eval("Util.timeoutForDateIntDeadline(20200101, '9999999999999999 weeks')"),
-              "1:6: a duration must be like \"2 hours\" or \"1 day, 2 hours and 30 minutes\"");
+              R"("9223169873654775 milliseconds")");
 }
 
 } // namespace

@@ -145,9 +145,18 @@ TEST(Interpolation_4_5, References) {
     EXPECT_EQ(fill_in("$list $m", k_params), R"([1,"a"] {"k":[true]})");
 }
 
+TEST(Interpolation_4_5, NamesMayBeginWithAnUnderscore) {
+    constexpr std::string_view k_names = R"({"_x": 1, "x": 2, "__": 3, "_": 4, "_9": 5, "_count__rows": 6})";
+    EXPECT_EQ(fill_in("$_x ${_x} $x", k_names), "1 1 2");
+    EXPECT_EQ(fill_in("a$_x-$_9/${_count__rows}", k_names), "a1-5/6");
+    EXPECT_EQ(fill_in("$__ ${_}", k_names), "3 4");
+    EXPECT_EQ(fill_in("$$_x $${_x}", k_names), "$_x ${_x}");
+    EXPECT_EQ(fill_in("$_y", k_names), "1:1: there is no parameter \"_y\"");
+}
+
 TEST(Interpolation_4_5, Dollars) {
     EXPECT_EQ(fill_in("$$name costs $$5", k_params), "$name costs $5");
-    EXPECT_EQ(fill_in("$ $1 $_ ${1} ${ $", k_params), "$ $1 $_ ${1} ${ $");
+    EXPECT_EQ(fill_in("$ $1 $- ${1} ${ $", k_params), "$ $1 $- ${1} ${ $");
     EXPECT_EQ(fill_in("${name", k_params), "${name");
     EXPECT_EQ(fill_in("", k_params), "");
 }

@@ -19,7 +19,7 @@ TEST(SelPrograms, AreParsedOnce) {
 
 TEST(SelPrograms, LongOnesAreNotKept) {
     const sel::Limits limits;
-    const std::string text = "'" + std::string(300, 'x') + "'";
+    const std::string text = "'" + std::string(600, 'x') + "'";
     EXPECT_NE(sel::program_of(text, limits), sel::program_of(text, limits));
 }
 

@@ -16,11 +16,19 @@ public:
     std::int64_t steady_step = 0; // by which each look moves it
     std::uint64_t bits = 0x0123456789abcdef;
     int looks_until_stop = -1;
+    int pieces = -1; // that may begin before it is late; -1: any number
 
     std::int64_t now_millis() noexcept override { return now; }
     std::int64_t steady_millis() noexcept override { return steady += steady_step; }
     std::uint64_t random() noexcept override { return bits; }
     bool stop() noexcept override { return looks_until_stop >= 0 && looks_until_stop-- == 0; }
+    bool is_late() noexcept override { return pieces == 0; }
+    bool may_begin() noexcept override {
+        if (pieces == 0)
+            return false;
+        pieces -= pieces > 0 ? 1 : 0;
+        return true;
+    }
     const void *find_zone(std::string_view name) noexcept override {
         for (const Zone &zone : k_zones) {
             if (zone.name == name)

@@ -80,6 +80,23 @@ export function table(label, columns, rows, { key, empty = "None." } = {}) {
 export const further = (page, p, rows, most, { name = "before", of = (row) => row.seq } = {}) =>
   h("p", { class: "row" }, p[name] && a(page, { ...p, [name]: null }, "Newest"), rows.length === most && a(page, { ...p, [name]: of(rows.at(-1)) }, "Next"));
 
+// A form that looks for names that contain a text.
+export const searchFor = (page, what, p, act) =>
+  h("form", { class: "row", "aria-label": "Find " + what, "data-key": "search " + JSON.stringify(p), onsubmit: (event) => {
+    event.preventDefault();
+    act.go(link(page, { search: new FormData(event.target).get("search") }));
+  } }, h("label", {}, "name contains", h("input", { name: "search", value: p.search ?? "", autocomplete: "off" })), h("button", {}, "Find"));
+
+const pageSize = 100;
+// How many there are in all, and links to the other pages.
+export function otherPages(page, p, { rows, total }, what) {
+  const at = Number(p.page ?? 0);
+  if (total <= pageSize && at === 0) return null;
+  const to = (n, text) => a(page, { ...p, page: String(n) }, text);
+  return h("p", { class: "row" }, rows.length ? `${number(at * pageSize + 1)} to ${number(at * pageSize + rows.length)} of ${number(total)} ${what}` : `No more than ${number(total)} ${what}`,
+    at > 0 && to(at - 1, "Previous"), (at + 1) * pageSize < total && to(at + 1, "Next"));
+}
+
 export const facts = (pairs) =>
   h("dl", { class: "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
     .map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));

@@ -1,6 +1,6 @@
 // Schedules, pools, job types, conditions with signals and triggers, errors.
 import { h } from "./dom.js";
-import { a, duration, further, number, plan, plural, queue, short, status, table, task, time } from "./format.js";
+import { a, duration, further, number, otherPages, plan, plural, queue, searchFor, short, status, table, task, time } from "./format.js";
 import { graph } from "./graph.js";
 import { either } from "./overview.js";
 
@@ -9,10 +9,10 @@ const runsNow = (made) => made.missing ? "There is no such schedule any more."
 
 export const schedulesPage = {
   title: () => "Schedules",
-  looks: () => ({ schedules: ["schedules"] }),
-  json: () => ["schedules"],
+  looks: ({ search, page }) => ({ schedules: ["schedules", { search, page }] }),
+  json: ({ search, page }) => ["schedules", { search, page }],
   beats: 5,
-  draw: ({ schedules }, _, act) => either(schedules, (rows) => table("Schedules", [
+  draw: ({ schedules }, p, act) => either(schedules, ({ rows, total }) => [(total > rows.length || p.search) && searchFor("schedules", "schedules", p, act), table("Schedules", [
     { name: "schedule", of: (s) => s.name },
     { name: "planned times", of: (s) => [s.cron, s.timezone !== "UTC" && " " + s.timezone] },
     { name: "submits to", of: (s) => (s.workflow ? ["workflow ", a("workflow", { id: s.workflow }, s.workflow)] : s.job ? "job " + s.job : s.is_plan ? "a plan" : queue(s.queue)) },
@@ -27,7 +27,7 @@ export const schedulesPage = {
     { name: "owner", of: (s) => s.owner },
     act.may && { name: "change", of: (s) => act.button("Run now", "run_schedule", { schedule: s.name }, runsNow,
       { question: `Run schedule "${s.name}" now?`, text: "What it does at a planned time is done now, as the role of this console. Its planned times stay as they are." }) },
-  ].filter(Boolean), rows, { key: (s) => s.name, empty: "There is no schedule, or none of this role." })),
+  ].filter(Boolean), rows, { key: (s) => s.name, empty: p.search ? "No schedule matches." : "There is no schedule, or none of this role." }), otherPages("schedules", p, { rows, total }, "schedules")]),
 };
 
 const amounts = (of) => (of ? Object.entries(of).map(([name, n]) => `${name} ${n}`).join(", ") : null);
@@ -98,7 +98,7 @@ export const jobsPage = {
     table("Runs", [
       { name: "plan", of: (r) => plan(r.plan) }, { name: "job", of: (r) => r.job }, { name: "variant", of: (r) => r.variant }, { name: "ids", of: (r) => short(r.ids) },
       { name: "status", of: (r) => status(r.status) }, { name: "tasks", number: true, of: (r) => number(r.tasks) }, { name: "asked for", of: (r) => time(r.resolved) },
-      { name: "ended", of: (r) => time(r.finished) }, { name: "waits for", of: (r) => r.waits_for?.map((name) => h("div", {}, plan(name))) },
+      { name: "ended", of: (r) => time(r.finished) }, { name: "waits for", of: (r) => [...(r.overdue ? [h("div", { class: "bad" }, "for too long")] : []), ...(r.waits_for ?? []).map((name) => h("div", {}, plan(name)))] },
     ], runs, { key: (r) => r.plan, empty: "No job has run." }),
     further("jobs", p, runs, 50),
   ]),
@@ -143,15 +143,15 @@ export const errorsPage = {
   json: () => ["errors"],
   beats: 5,
   draw: ({ errors }) => either(errors, (rows) => [
-    h("p", { class: "faint" }, "Aborted tasks that were not resubmitted, by queue, error code and description: the newest 1,000."),
+    h("p", { class: "faint" }, "Aborted tasks that were not resubmitted, by queue, error code and message: the newest 1,000."),
     table("Errors", [
       { name: "error", of: (e) => e.code ?? "none" },
       { name: "queue", of: (e) => queue(e.queue) },
       { name: "tasks", number: true, of: (e) => a("queue", { name: e.queue, status: "aborted", code: e.code }, plural(e.tasks, "task")) },
-      { name: "description", of: (e) => short(e.description) },
+      { name: "message", of: (e) => short(e.message) },
       { name: "newest", of: (e) => e.newest.map((rn) => h("div", {}, task(rn))) },
       { name: "last", of: (e) => time(e.last) },
       { name: "first", of: (e) => time(e.first) },
-    ], rows, { key: (e) => [e.queue, e.code, e.description].join("\n"), empty: "No task was aborted." }),
+    ], rows, { key: (e) => [e.queue, e.code, e.message].join("\n"), empty: "No task was aborted." }),
   ]),
 };

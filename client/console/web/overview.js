@@ -1,6 +1,6 @@
 // The first page: queues, workers, the monitor, and the findings of doctor.
 import { h } from "./dom.js";
-import { a, duration, facts, number, percent, queue, rate, table, task, time } from "./format.js";
+import { a, duration, facts, number, percent, otherPages, queue, rate, searchFor, table, task, time } from "./format.js";
 import { spark } from "./graph.js";
 import { curveOf, latest, rateOf } from "./live.js";
 
@@ -25,6 +25,12 @@ const queues = (rows) =>
     { name: "p95 run", number: true, of: (q) => duration(q.run_p95) },
   ], rows, { key: (q) => q.queue, empty: "There is no queue yet, or none that this role may view." });
 
+// A search, or a page of many queues, instead of the live numbers of the most urgent.
+const isPart = (p) => Boolean(p.search || p.page);
+const live = ({ queues: rows, total }, act) => [
+  total > rows.length && [searchFor("", "queues", {}, act), h("p", { class: "note" }, `The ${number(rows.length)} most urgent of ${number(total)} queues, those whose tasks have been ready longest. `, a("", { page: "0" }, "All"))],
+  queues(rows)];
+
 const monitor = ({ monitor, server_workers }) => [
   monitor
     ? facts([["process", monitor.pid ?? "none is running now"], ["last round", time(monitor.last_round)], ["rounds", number(monitor.rounds)],
@@ -32,8 +38,9 @@ const monitor = ({ monitor, server_workers }) => [
         ["errors", monitor.errors ? h("span", { class: "bad" }, number(monitor.errors), ": ", monitor.last_error, " ", time(monitor.last_error_time)) : "0"]])
     : h("p", { class: "faint" }, "It has not run yet, or the library is not preloaded."),
   server_workers.length > 0 && table("Server workers", [
-    { name: "process", of: (w) => w.pid }, { name: "role", of: (w) => w.role }, { name: "state", of: (w) => w.state },
-    { name: "queue", of: (w) => queue(w.queue) }, { name: "task", of: (w) => task(w.task) }, { name: "since", of: (w) => time(w.since) },
+    { name: "process", of: (w) => w.pid }, { name: "database", of: (w) => w.database }, { name: "role", of: (w) => w.role },
+    { name: "state", of: (w) => w.state }, { name: "queue", of: (w) => (w.here ? queue(w.queue) : w.queue) },
+    { name: "task", of: (w) => (w.here ? task(w.task) : w.task) }, { name: "job", of: (w) => w.job }, { name: "schedule", of: (w) => w.schedule }, { name: "since", of: (w) => time(w.since) },
   ], server_workers),
 ];
 
@@ -46,13 +53,14 @@ const findings = (rows) => {
 
 export const overview = {
   title: () => "Overview",
-  looks: () => ({ workers: ["workers"], monitor: ["monitor"], doctor: ["doctor"] }),
+  looks: (p) => ({ ...(isPart(p) && { part: ["queues", { search: p.search, page: p.page }] }), workers: ["workers"], monitor: ["monitor"], doctor: ["doctor"] }),
   beats: 5,
   live: true,
   parts: true,
-  draw: (data) => [
+  draw: (data, p, act) => [
     h("h2", {}, "Queues"),
-    latest() ? queues(latest().queues) : h("p", { class: "faint" }, "Loading."),
+    isPart(p) ? [searchFor("", "queues", p, act), either(data.part, (part) => [queues(part.rows), otherPages("", p, part, "queues")])]
+      : latest() ? live(latest(), act) : h("p", { class: "faint" }, "Loading."),
     h("h2", {}, "What doctor finds"),
     either(data.doctor, findings),
     h("h2", {}, "Workers"),

@@ -21,7 +21,7 @@ const nameOf = (s) => s.step + (s.iterations ? " " + s.iterations.join(".") : ""
 // The last run also shows steps of earlier runs, so links from it name no run.
 const stepLink = (r, s, text) =>
   a("step", { workflow: r.workflow, instance: r.instance, run: r.isLast ? "" : r.run, step: s.step, iterations: s.iterations?.join(",") }, text ?? nameOf(s));
-const errorOf = (error) => error.description || error.message || error.code || short(error);
+const errorOf = (error) => error.message || error.code || short(error);
 
 function runGraph(r, steps, states) {
   const nodes = steps.map(({ id, type }) => ({ rn: id, queue: type, status: kindOf(states.get(id)?.status ?? ""), attempt: 1, says: states.get(id)?.status ?? "not begun",
@@ -229,7 +229,7 @@ export const stepPage = {
         table("Attempts", [
           { name: "attempt", of: (t) => String(t.attempt) }, { name: "run", number: true, of: (t) => t.run }, { name: "status", of: (t) => state(t.status) }, { name: "task", of: (t) => task(t.task) },
           { name: "began", of: (t) => time(t.started) }, { name: "took", number: true, of: (t) => duration(seconds(t)) },
-          { name: "error", of: (t) => t.error && [t.error.code && h("strong", {}, t.error.code), t.error.code && ": ", t.error.description ?? t.error.message] },
+          { name: "error", of: (t) => t.error && [t.error.code && h("strong", {}, t.error.code), t.error.code && ": ", t.error.message] },
         ], attempts, { key: (t) => String(t.attempt) }),
         s.error && [h("h2", {}, "Error"), json(s.error, "Error")],
         h("h2", {}, "Parameters"), json(s.params, "Parameters")],

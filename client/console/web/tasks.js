@@ -118,13 +118,16 @@ const lookOn = (p) => (answer) => answer.next && answer.tasks.length < size && {
 };
 const lookedAt = (answer) => answer?.looked ?? first;
 
+const liveNumbers = (p) => latest()?.queues.find((q) => q.queue === p.name);
+
 export const queuePage = {
   title: ({ name }) => "Queue " + name,
-  looks: (p) => ({ queue: ["queue", { name: p.name }], tasks: ["tasks", tasksOf(p), lookOn(p)] }),
+  looks: (p) => ({ queue: ["queue", { name: p.name }], tasks: ["tasks", tasksOf(p), lookOn(p)],
+    ...(latest() && !liveNumbers(p) && { numbers: ["queues", { name: p.name }] }) }), // the most urgent are live
   json: (p) => ["tasks", { ...tasksOf(p), limit: 1000 }],
   beats: ({ tasks }) => 2 * Math.ceil(lookedAt(tasks) / first),
   draw: (data, p, act) => {
-    const numbers = latest()?.queues.find((q) => q.queue === p.name);
+    const numbers = liveNumbers(p) ?? data.numbers?.rows?.[0];
     const known = data.queue?.settings; // neither in an error nor in an answer that is not there yet
     const tab = (name, text) =>
       h("li", {}, h("a", { href: link("queue", { ...p, status: name, after: "", before: "" }), "aria-current": (p.status ?? "") === name && "true" }, text));
@@ -163,7 +166,7 @@ function errorsOfHistory(t) {
   }
   return { of, end };
 }
-const inShort = (error) => error && [": ", h("strong", {}, error.code), error.description && " " + error.description];
+const inShort = (error) => error && [": ", h("strong", {}, error.code), error.message && " " + error.message];
 
 function timeline(t) {
   const { of, end } = errorsOfHistory(t);
@@ -177,7 +180,7 @@ function timeline(t) {
 }
 
 const errorList = (errors) =>
-  h("ol", {}, errors.map((e) => h("li", {}, h("strong", {}, e.code), e.description && ": ", e.description, e.args && Object.keys(e.args).length > 0 && json(e.args, "arguments of the error"))));
+  h("ol", {}, errors.map((e) => h("li", {}, h("strong", {}, e.code), e.message && ": ", e.message, e.args && Object.keys(e.args).length > 0 && json(e.args, "arguments of the error"))));
 
 const waits = (rows) => table("What it waits for", [
   { name: "waits for", of: (w) => w.waits_for }, { name: "why", of: (w) => w.detail }, { name: "since", of: (w) => time(w.since) }, { name: "until", of: (w) => time(w.until) },

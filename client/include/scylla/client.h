@@ -133,9 +133,11 @@ public:
     void revoke_signal(const std::string &name, const std::string &role, signal_privilege privilege);
     void set_signal_owner(const std::string &name, const std::string &owner);
     /// For every set of signals that match and join, carries out the action once (docs/conditions.md).
-    /// @param condition a jsonpath predicate over the array of the signals @throw duplicate @throw denied
+    /// @param condition a jsonpath predicate over the array of the signals
+    /// @param grace sets whose last signal is older are used up without the action @throw duplicate @throw denied
     void create_trigger(const std::string &name, const json &signals, const json &action,
-                        const std::optional<std::string> &condition = std::nullopt);
+                        const std::optional<std::string> &condition = std::nullopt,
+                        std::optional<duration> grace = std::nullopt);
     /// @throw not_found no such trigger of the current user's; so do the others
     void drop_trigger(const std::string &name);
     void pause_trigger(const std::string &name);
@@ -178,7 +180,8 @@ public:
     /// What must be fresh before something may run. All throw not_found, and denied without the privilege.
     /// @{
 
-    /// @param settings chunk_size, select_work, args, allow_multiple, priority, max_attempts, retry, sources, sinks
+    /// @param settings chunk_size, select_work, ids, max_wait, args, allow_multiple, priority, max_attempts, retry,
+    /// sources, sinks
     /// @param needs an array of {"job": …, "max_lag": …, "args": …, "unique": …, "allow_missing": …}
     void define_job(const job_name &job, const queue_name &queue, const json &settings = "{}",
                     const json &needs = "[]");

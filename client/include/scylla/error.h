@@ -36,7 +36,7 @@ private:
     error_info m_info;
 };
 
-/// There is no such task, queue, plan or schedule (P0002, 42704).
+/// There is no such task, queue, plan or schedule (P0002, 42704), or no such database (3D000).
 class not_found : public error {
     using error::error;
 };
@@ -63,7 +63,7 @@ class invalid_argument : public error {
     using error::error;
 };
 
-/// The argument or call needs a newer server extension, or one at all (0A000, 42883, 3F000).
+/// The argument or call needs a newer server extension, or one at all (0A000, 42883, 42P01, 3F000).
 class not_supported : public error {
     using error::error;
 };

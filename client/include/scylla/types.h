@@ -39,7 +39,7 @@ struct task {
     time_point updated;
     std::optional<worker_name> owner;   ///< the worker that runs it, or whose lease ended it
     std::optional<time_point> deadline; ///< while it runs: the end of its lease
-    json errors;                        ///< array of {"code", "args", "description"}, oldest first
+    json errors;                        ///< array of {"code", "args", "message"}, oldest first
     json history;                       ///< array, oldest first
     std::optional<json> result;
     std::optional<json> metrics;
@@ -58,9 +58,9 @@ struct task {
 
 /// An error that a worker reports: it becomes an element of task::errors.
 struct task_error {
-    std::string code;        ///< for programs; not empty
-    std::string description; ///< for people
-    json args = "{}";        ///< its figures and names
+    std::string code;    ///< for programs; not empty
+    std::string message; ///< for people
+    json args = "{}";    ///< its figures and names
 };
 
 enum class on_duplicate {
@@ -433,6 +433,7 @@ struct start_options {
     json params{"{}"};                     ///< an object: parameters in the form of definitions, or just values
     std::string version{"active"};         ///< active, latest, default or a number
     std::optional<std::string> request_id; ///< the same id starts a workflow only once
+    json step_params{"{}"};                ///< an object with an object like params for each step
 };
 
 /// One of many workflows to start.

@@ -54,8 +54,8 @@ private:
 };
 
 /// Calls a function when a stop is requested, from the thread that notices, or at once in the constructor if it was
-/// requested before; and again if the reason changes. The function must not block, throw, or destroy this object. When
-/// the destructor has returned, the function is not running and will not be called.
+/// requested before; and again if the reason changes. The function must not block, or destroy this object; what it
+/// throws is ignored. When the destructor has returned, the function is not running and will not be called.
 class stop_callback {
 public:
     stop_callback(const stop_token &token, std::function<void(stop_reason)> function);
@@ -122,8 +122,9 @@ private:
 };
 
 /// Thrown by a handler: the task cannot be done, and ends as aborted. Any other exception is an error that may be
-/// temporary: the task fails with the code `exception` and what() as its description. After a stop request, any other
-/// exception means that the handler has stopped: the task is yielded.
+/// temporary: the task fails with the code `exception` and what() as its message. After a stop request, any other
+/// exception means that the handler has stopped: the task is yielded. What the server cannot store, an exception whose
+/// what() is null, and a handler that ends its thread by pthread_exit(), fail the task with the code `invalid-outcome`.
 class abort_task : public std::runtime_error {
 public:
     explicit abort_task(task_error error);
@@ -219,7 +220,8 @@ struct worker_options {
     /// more second.
     std::chrono::milliseconds stop_grace{5000};
     /// Called before each lease: how many tasks to lease now, given how many there is room for. For limits of CPU or
-    /// memory. If it returns less than that, it is called again after capacity_interval. It must not block or throw.
+    /// memory. If it returns less than that, it is called again after capacity_interval. It must not block. An
+    /// exception counts as 0.
     std::function<std::size_t(std::size_t room)> capacity;
     std::chrono::milliseconds capacity_interval{1000};
     /// Whether an idle worker sleeps by CALL scylla.wait_any, on a connection of its own. Without it, or while it does
@@ -233,7 +235,8 @@ struct worker_options {
     /// Pauses between attempts to connect: doubled from the first to the last, with jitter.
     std::chrono::milliseconds reconnect_min{100};
     std::chrono::milliseconds reconnect_max{5000};
-    /// Called for each log entry, by any thread of the worker, one at a time. It must not throw or call the worker.
+    /// Called for each log entry, by any thread of the worker, one at a time. It must not call the worker. What it
+    /// throws is ignored.
     std::function<void(const log_entry &)> log;
 };
 
@@ -265,6 +268,7 @@ public:
     /// temporary.
     /// @return how many handlers were still running when their tasks were yielded; their threads continue until they
     /// return, and the destructor waits for them
+    /// @throw not_found there is no such database
     /// @throw not_supported the database does not have the extension
     /// @throw denied a privilege is missing
     std::size_t run();

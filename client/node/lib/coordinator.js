@@ -3,13 +3,21 @@
 const calls = require('./calls');
 const { Held, YIELDED, failed } = require('./job');
 const { Lost, Quitting, backoff, now } = require('./link');
+const { MAX_DOUBTS, MAX_REPEATS, fateOf } = require('./refusal');
 
-// The result of the handler cannot be stored.
-const isMalformed = (error) => ['22', '54'].includes(error.code?.slice(0, 2));
+const MAX_BYTES = 1 << 24; // of the results that one call reports, unless one alone has more
+const length = ({ outcome: { result, metrics, error } }) => (result?.length ?? 0) + (metrics?.length ?? 0) + (error?.length ?? 0);
 // No extension, no privilege, a bad argument: not a temporary error.
-const cannotPass = (error) => ['0A000', '42883', '42P01', '3F000', '42501'].includes(error.code) || error.code?.startsWith('22');
+const noExtension = ['42883', '42P01', '3F000'];
+const cannotPass = (error) => ['0A000', '42501', '3D000', ...noExtension].includes(error.code) || error.code?.startsWith('22');
+function withHint(error) {
+  if (noExtension.includes(error.code)) error.hint = 'Run CREATE EXTENSION scylla in this database, or ALTER EXTENSION scylla UPDATE.';
+  return error;
+}
 // Whether it is an error of the server, and not of this program.
 const isServers = (error) => error.severity !== undefined;
+// Whether the worker has to connect again, or to end.
+const isEnd = (error) => error instanceof Lost || error instanceof Quitting;
 
 class Coordinator {
   constructor(core) {
@@ -32,7 +40,7 @@ class Coordinator {
         await this.#step();
       } catch (error) {
         if (error instanceof Lost) continue; // logged; the next call connects again
-        if (!isServers(error) || (!this.started && cannotPass(error))) throw error;
+        if (!isServers(error) || (!this.started && cannotPass(error))) throw withHint(error);
         core.log('error', 'call-failed', error.message, null, error);
         if (!(await core.sleep(this.options.reconnectMax))) return;
       }
@@ -50,7 +58,7 @@ class Coordinator {
         core.namedByServer = true;
         core.log('info', 'named', `the server calls this worker ${core.name}`);
       } catch (error) {
-        if (!(error instanceof Lost)) throw error;
+        if (!(error instanceof Lost)) throw withHint(error);
       }
     }
   }
@@ -65,22 +73,31 @@ class Coordinator {
     const time = now();
     const batch = this.#takeDue(time);
     let want = core.looking && (batch.length > 0 || this.#mayLease(time)) ? this.#room(batch.length) : 0;
+    let refused = null;
     try {
-      if (want > 0 && this.options.capacity !== null) {
-        const allowed = Math.max(0, Math.min(want, Math.floor(this.options.capacity(want)) || 0));
+      if (want > 0) {
+        const allowed = core.allowed(want);
         if (allowed < want) this.capacityAt = now() + this.options.capacityInterval;
         want = allowed;
       }
       if (this.adopt) await this.#adoptLeases();
-      if (want > 0) await this.#leasePass(batch, want);
-      await this.#finish(batch);
+      if (want > 0) {
+        try {
+          await this.#leasePass(batch, want);
+        } catch (error) {
+          if (!isServers(error)) throw error;
+          refused = error;
+        }
+      }
+      await this.#finish(batch); // the reports need no right to lease
     } catch (error) {
       this.#putBack(batch, true);
       this.adopt ||= want > 0 && core.namedByServer;
       throw error;
     }
-    this.started ||= want > 0 || batch.length > 0;
     this.#putBack(batch, false);
+    if (refused !== null) throw refused;
+    this.started ||= want > 0 || batch.length > 0;
   }
 
   // Returns when a report is due, the worker stops, or there may be tasks to lease.
@@ -118,8 +135,13 @@ class Coordinator {
   #takeDue(time) {
     const due = [];
     const later = [];
-    for (const report of this.core.finished)
-      (report.notBefore <= time && due.length < this.options.maxBatch ? due : later).push(report);
+    let bytes = 0;
+    for (const report of this.core.finished) {
+      const fits = due.length === 0 || (due.length < this.options.maxBatch && bytes + length(report) <= MAX_BYTES);
+      const taken = report.notBefore <= time && fits;
+      (taken ? due : later).push(report);
+      if (taken) bytes += length(report);
+    }
     this.core.finished = later;
     return due;
   }
@@ -128,7 +150,7 @@ class Coordinator {
   #putBack(batch, inDoubt) {
     for (const report of batch) {
       if (report.settled) continue;
-      report.inDoubt ||= inDoubt;
+      if (inDoubt) report.doubts++;
       this.core.finished.push(report);
     }
   }
@@ -142,7 +164,7 @@ class Coordinator {
     const { queues } = this.options;
     core.looking = false; // another part that learns of tasks meanwhile sets it again
     this.lastPass = now();
-    let completions = batch.filter(({ outcome, inDoubt }) => outcome.kind === 'completed' && outcome.metrics === null && !inDoubt);
+    let completions = batch.filter(({ outcome, doubts }) => outcome.kind === 'completed' && outcome.metrics === null && doubts === 0);
     const first = this.nextQueue++ % queues.length;
     let want = room;
     let exhausted = true;
@@ -178,7 +200,7 @@ class Coordinator {
         this.#settle(completions);
         return this.#accept(tasks, sent, false);
       } catch (error) {
-        if (!isServers(error)) throw error; // else one of them is lost, or malformed: #finish() finds out which
+        if (isEnd(error)) throw error; // else one of them is lost, or malformed: #finish() finds out which
       }
     }
     const sent = now();
@@ -220,8 +242,9 @@ class Coordinator {
   // Sends the reports that are not settled yet. Those that cannot be sent now stay unsettled.
   async #finish(batch) {
     const waiting = batch.filter(({ settled }) => !settled);
-    const completions = waiting.filter(({ outcome }) => outcome.kind === 'completed' && outcome.metrics === null);
-    const yields = waiting.filter(({ outcome, inDoubt }) => outcome.kind === 'yielded' && !inDoubt);
+    // What has broken the connection twice is sent alone: it may have been the reason.
+    const completions = waiting.filter(({ outcome, doubts }) => outcome.kind === 'completed' && outcome.metrics === null && doubts < 2);
+    const yields = waiting.filter(({ outcome, doubts }) => outcome.kind === 'yielded' && doubts === 0);
     await this.#completeTogether(completions);
     await this.#yieldTogether(yields);
     for (const report of waiting)
@@ -236,7 +259,7 @@ class Coordinator {
     try {
       states = await this.link.call((on) => calls.completeMany(on, jobs, results, this.core.name));
     } catch (error) {
-      if (!isServers(error)) throw error; // else one is malformed, or its task is locked: this must not affect the others
+      if (isEnd(error)) throw error; // else one is malformed, or its task is locked: this must not affect the others
       for (const report of reports) await this.#finishAlone(report);
       return;
     }
@@ -250,7 +273,7 @@ class Coordinator {
       await this.link.call((on) => calls.yieldEach(on, reports.map(({ job }) => job), this.core.name));
       this.#settle(reports);
     } catch (error) {
-      if (!isServers(error)) throw error; // else one of them is lost, which fails the statement
+      if (isEnd(error)) throw error; // else one of them is lost, which fails the statement
       for (const report of reports) await this.#finishAlone(report);
     }
   }
@@ -262,7 +285,9 @@ class Coordinator {
       await this.link.call((on) => send(on, job, outcome));
       this.#settle([report]);
     } catch (error) {
-      if (!isServers(error)) throw error;
+      if (error instanceof Lost && report.doubts >= MAX_DOUBTS)
+        this.#replace(report, new Lost(`the connection broke ${report.doubts} times while it was sent`));
+      if (isEnd(error)) throw error;
       await this.#refused(report, error);
     }
   }
@@ -273,21 +298,37 @@ class Coordinator {
       await this.#settleRefused(report, (await this.#stateOf(report.job.task.rn))?.status);
     } else if (error.code === 'P0002') {
       await this.#settleRefused(report, null);
-    } else if (isMalformed(error)) {
-      core.log('error', 'invalid-outcome', error.message, report.job, error);
-      report.outcome = report.attempts++ === 0 ? failed('invalid-outcome', error.message) : YIELDED;
     } else {
       report.attempts++;
+      const fate = fateOf(isServers(error) ? error.code : null);
+      if (fate === 'permanent' || (fate === 'unknown' && report.attempts > (core.stopping ? 1 : MAX_REPEATS))) {
+        this.#replace(report, error);
+        return;
+      }
       report.notBefore = now() + backoff(report.attempts, 100, this.options.reconnectMax);
       core.log('warning', 'finish-failed', error.message, report.job, error);
     }
+  }
+
+  // The same report would fail again: the task fails, or is yielded, or its lease expires, whichever the server accepts.
+  #replace(report, error) {
+    const { core } = this;
+    core.log('error', 'invalid-outcome', error.message, report.job, error);
+    if (report.outcome.kind === 'yielded') {
+      report.settled = true;
+      core.held.delete(report.job);
+      core.lost(report.job, 'running, and its lease expires: the server refuses every report');
+      return;
+    }
+    report.outcome = report.spoilt ? YIELDED : failed('invalid-outcome', `the server refuses the outcome: ${error.message}`);
+    Object.assign(report, { spoilt: true, attempts: 0, doubts: Math.min(report.doubts, 1), notBefore: 0 });
   }
 
   async #stateOf(rn) {
     try {
       return await this.link.call((on) => calls.stateOf(on, rn));
     } catch (error) {
-      if (!isServers(error)) throw error;
+      if (isEnd(error)) throw error;
       return undefined; // purged, or we may not look
     }
   }
@@ -307,7 +348,7 @@ class Coordinator {
 
   // The lease is not ours any more. If a connection broke during the report, our own report may have ended it.
   async #settleRefused(report, status) {
-    if (report.inDoubt && (await this.#wasOurs(report))) {
+    if (report.doubts > 0 && (await this.#wasOurs(report))) {
       this.#settle([report]);
       return;
     }

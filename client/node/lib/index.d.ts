@@ -53,17 +53,15 @@ export class Complete {
 
 /** Thrown by a handler: the task cannot be done, and ends as aborted. */
 export class AbortTask extends Error {
-  constructor(code: string, description?: string, args?: Record<string, unknown>);
+  constructor(code: string, message?: string, args?: Record<string, unknown>);
   readonly code: string;
-  readonly description: string;
   readonly args: Record<string, unknown>;
 }
 
 /** Thrown by a handler: an error that may be temporary. The task is retried after `retryAfter`, or when its policy says. */
 export class FailTask extends Error {
-  constructor(code: string, description?: string, args?: Record<string, unknown>, options?: { retryAfter?: number | null });
+  constructor(code: string, message?: string, args?: Record<string, unknown>, options?: { retryAfter?: number | null });
   readonly code: string;
-  readonly description: string;
   readonly args: Record<string, unknown>;
   readonly retryAfter: number | null;
 }

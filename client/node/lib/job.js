@@ -9,11 +9,11 @@ class Complete {
 }
 
 class TaskError extends Error {
-  constructor(code, description = '', args = {}) {
-    super(description ? `${code}: ${description}` : code);
+  constructor(code, message = '', args = {}) {
+    super(textOf(message));
     this.name = new.target.name;
     this.code = code;
-    this.description = description;
+    this.message = message;
     this.args = args;
   }
 }
@@ -21,8 +21,8 @@ class TaskError extends Error {
 class AbortTask extends TaskError {}
 
 class FailTask extends TaskError {
-  constructor(code, description, args, { retryAfter = null } = {}) {
-    super(code, description, args);
+  constructor(code, message, args, { retryAfter = null } = {}) {
+    super(code, message, args);
     this.retryAfter = retryAfter;
   }
 }
@@ -48,44 +48,108 @@ class StopError extends Error {
 
 const YIELDED = Object.freeze({ kind: 'yielded', note: '' });
 
+// What a handler returns or throws is the application's: any of its getters and methods may throw.
+
+const MAX_ERROR = 1 << 20; // bytes of an error's JSON that the server stores
+const MAX_STACK = 4000; // characters of a stack trace that are sent
+const MAX_VALUE = 1 << 28; // bytes of JSON: jsonb holds no more, and several at once would exceed a message of the protocol
+
 // A text that PostgreSQL can store.
-const printable = (text) => Buffer.from(String(text)).toString().replaceAll('\0', '\ufffd');
+const printable = (text) => Buffer.from(text).toString().replaceAll('\0', '\ufffd');
+const size = (value) => Buffer.byteLength(JSON.stringify(value));
+
+function typeName(value) {
+  try {
+    const name = Object.getPrototypeOf(value).constructor.name;
+    if (typeof name === 'string' && name !== '') return name;
+  } catch {} // eslint-disable-line no-empty
+  return value === null ? 'null' : typeof value;
+}
+
+// String(value), or which type it has if that throws.
+function textOf(value) {
+  try {
+    return printable(String(value));
+  } catch (error) {
+    return `a value of type ${typeName(value)} whose text cannot be read (${typeName(error)})`;
+  }
+}
+
+// With the stack, for the log.
+function stackOf(error) {
+  try {
+    if (typeof error.stack === 'string') return printable(error.stack);
+  } catch {} // eslint-disable-line no-empty
+  return textOf(error);
+}
+
+// The text, or its beginning, such that its JSON has at most so many bytes.
+function cut(text, room) {
+  let bytes = size(text);
+  if (bytes <= room) return text;
+  const note = `… (cut: ${text.length} characters)`;
+  const most = room - Buffer.byteLength(note);
+  let kept = text;
+  for (; bytes > most; bytes = size(kept)) kept = kept.slice(0, Math.min(kept.length - 1, Math.floor((kept.length * most) / bytes)));
+  return kept.replace(/[\ud800-\udbff]$/, '') + note; // no half of a character
+}
 
 function toJson(value) {
   if (value === undefined || value === null) return null;
   const text = JSON.stringify(value);
-  if (text === undefined) throw new TypeError(`a ${typeof value} is no JSON`);
+  if (text === undefined) throw new TypeError('it is no JSON');
+  if (text.length > MAX_VALUE) throw new RangeError(`its JSON has ${text.length} characters, more than ${MAX_VALUE}`);
   return text;
 }
 
-function failed(code, description) {
-  return { kind: 'failed', error: JSON.stringify({ code, description: printable(description) }), retryAfter: null, note: code };
+// Of a long message the beginning is sent.
+function errorJson(code, message, args = {}, details = undefined) {
+  const said = { code: printable(code), args: args ?? {}, details };
+  const room = MAX_ERROR - size(said) - 100;
+  return JSON.stringify({ ...said, message: cut(printable(message), Math.max(room, 1000)) });
 }
+
+function failed(code, message, details) {
+  return { kind: 'failed', error: errorJson(code, message, {}, details), retryAfter: null, note: code };
+}
+
+const invalid = (what, value, why) =>
+  failed('invalid-outcome', `${what} a value of type ${typeName(value)} that cannot be stored: ${textOf(why)}`);
 
 // The outcome for a handler's return value.
 function outcomeOf(value) {
-  const done = value instanceof Complete ? value : new Complete(value);
+  let result = value;
   try {
-    return { kind: 'completed', result: toJson(done.result), metrics: toJson(done.metrics), note: '' };
+    if (!(value instanceof Complete)) return { kind: 'completed', result: toJson(value), metrics: null, note: '' };
+    result = value.result;
+    return { kind: 'completed', result: toJson(result), metrics: toJson(value.metrics), note: '' };
   } catch (error) {
-    return failed('invalid-outcome', error.message);
+    return invalid('the handler returned', result, error);
   }
 }
 
 // The outcome for an exception of a handler.
 function outcomeOfError(error, askedToStop) {
-  if (error instanceof YieldTask) return YIELDED;
-  if (error instanceof TaskError) {
-    try {
-      const text = toJson({ code: printable(error.code), description: printable(error.description), args: error.args });
-      if (error instanceof FailTask) return { kind: 'failed', error: text, retryAfter: error.retryAfter, note: error.code };
-      return { kind: 'aborted', error: text, note: error.code };
-    } catch (wrong) {
-      return failed('invalid-outcome', wrong.message);
-    }
+  try {
+    if (error instanceof YieldTask) return YIELDED;
+    if (error instanceof TaskError) return outcomeOfTaskError(error);
+    if (askedToStop) return YIELDED;
+    if (!(error instanceof Error)) return failed('exception', `an exception that is no Error: ${String(error)}`);
+    return failed('exception', String(error), [...stackOf(error)].slice(0, MAX_STACK).join(''));
+  } catch (why) {
+    return askedToStop ? YIELDED : invalid('the handler threw', error, why);
   }
-  if (askedToStop) return YIELDED;
-  return failed('exception', error instanceof Error ? String(error) : `an exception that is no Error: ${String(error)}`);
+}
+
+function outcomeOfTaskError(error) {
+  const { code, message, args, retryAfter = null } = error;
+  for (const [name, value] of [['code', code], ['message', message]])
+    if (typeof value !== 'string') throw new TypeError(`its ${name} is no string but a ${typeName(value)}`);
+  const outcome = { error: errorJson(code, message, args), note: printable(code) };
+  if (!(error instanceof FailTask)) return { kind: 'aborted', ...outcome };
+  if (retryAfter !== null && !(typeof retryAfter === 'number' && retryAfter >= 0 && retryAfter <= 365 * 86400000))
+    throw new RangeError(`its retryAfter is ${textOf(retryAfter)} (${typeName(retryAfter)}), not 0 to 365 days in milliseconds`);
+  return { kind: 'failed', ...outcome, retryAfter };
 }
 
 // ---- leases ---------------------------------------------------------------------------------------------------------
@@ -159,4 +223,6 @@ class Job {
   }
 }
 
-module.exports = { AbortTask, Complete, FailTask, Held, Job, StopError, TaskError, YIELDED, YieldTask, failed, outcomeOf, outcomeOfError };
+module.exports = {
+  AbortTask, Complete, FailTask, Held, Job, StopError, TaskError, YIELDED, YieldTask, failed, outcomeOf, outcomeOfError, stackOf, textOf,
+};

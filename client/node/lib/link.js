@@ -13,7 +13,9 @@ const now = () => performance.now();
 const backoff = (failures, first, last) => Math.min(first * 2 ** Math.min(failures - 1, 40), last);
 
 // An error of the server has a severity; any other comes from the connection. A server that accepts no writes is useless, too.
+// What cannot be put into a message leaves the connection as it was.
 function isLost(error) {
+  if (error instanceof TypeError || error instanceof RangeError || error.code === 'ERR_STRING_TOO_LONG') return false;
   if (error.severity === undefined) return true;
   return error.code.startsWith('08') || error.code.startsWith('57P') || error.code === '25006';
 }
@@ -30,6 +32,7 @@ class Link {
     this.failures = 0;
     this.attempts = 0;
     this.client = null;
+    this.wasConnected = false;
     this.made = null; // the connection, or the attempt to make it
     this.started = null; // when the call that is running began
     this.closed = false;
@@ -44,7 +47,7 @@ class Link {
       return result;
     } catch (error) {
       if (error instanceof Quitting) throw error;
-      if (!isLost(error)) throw error;
+      if (!isLost(error) && !client.connection.stream.destroyed) throw error;
       this.#drop(error, true);
       throw new Lost(error.message);
     }
@@ -90,10 +93,15 @@ class Link {
       if (this.closed || !(await this.around.sleep(pause * (1 - Math.random() / 2)))) throw new Quitting();
       try {
         this.client = await this.#connect();
+        this.wasConnected = true;
         this.around.connected();
       } catch (error) {
         if (error instanceof Quitting) throw error;
         this.#drop(error, false);
+        if (error.code === '3D000' && !this.wasConnected) { // trying again would not help
+          error.hint ??= 'Create the database, or name another one in the option "connection".';
+          throw error;
+        }
       }
     }
     return this.client;

@@ -6,7 +6,7 @@
 'use strict';
 const { Coordinator } = require('./coordinator');
 const { Heart } = require('./heart');
-const { Job, YIELDED, outcomeOf, outcomeOfError } = require('./job');
+const { Job, YIELDED, outcomeOf, outcomeOfError, stackOf, textOf } = require('./job');
 const { Link, Quitting, now } = require('./link');
 const { checked } = require('./options');
 const { WAIT, Waiter } = require('./waiter');
@@ -61,7 +61,9 @@ class Core {
     };
     this.held = new Set(); // every lease that may be ours, and every handler that runs
     this.queued = [];
-    this.finished = []; // reports: { job, outcome, inDoubt, settled, notBefore, attempts }
+    // Reports: { job, outcome, doubts: times that it was sent and the connection broke, settled, notBefore, attempts: that the server
+    // refused, spoilt: the handler's outcome was refused for good, and has been replaced }
+    this.finished = [];
     this.looking = true; // there may be tasks to lease
     this.waitWanted = false; // there is nothing to lease: the waiter must wait
     this.waiterWorks = false; // so there is no need to poll
@@ -176,13 +178,15 @@ class Core {
   }
 
   async #outcome(job) {
+    let value;
     try {
-      return outcomeOf(await this.handler(new Job(job)));
+      value = await this.handler(new Job(job));
     } catch (error) {
       const outcome = outcomeOfError(error, job.reason !== null);
-      if (outcome.note === 'exception') this.log('warning', 'exception', String(error?.stack ?? error), job, error);
+      if (outcome.note === 'exception') this.log('warning', 'exception', stackOf(error), job);
       return outcome;
     }
+    return outcomeOf(value);
   }
 
   // Yields a task that has not been started.
@@ -194,7 +198,18 @@ class Core {
   }
 
   report(job, outcome) {
-    this.finished.push({ job, outcome, inDoubt: false, settled: false, notBefore: 0, attempts: 0 });
+    this.finished.push({ job, outcome, doubts: 0, settled: false, notBefore: 0, attempts: 0, spoilt: false });
+  }
+
+  // How many tasks the application lets it lease now.
+  allowed(room) {
+    if (this.options.capacity === null) return room;
+    try {
+      return Math.max(0, Math.min(room, Math.floor(this.options.capacity(room)) || 0));
+    } catch (error) {
+      this.log('error', 'capacity-failed', `capacity: ${textOf(error)}`);
+      return 0;
+    }
   }
 
   // ---- for the parts ------------------------------------------------------------------------------------------------
@@ -223,7 +238,8 @@ class Core {
 
   log(level, event, message, job = null, error = null) {
     const entry = { level, event, message, rn: job?.task.rn ?? null, sqlstate: (error?.severity && error.code) ?? null, worker: this.name };
-    if (this.options.log !== null) this.options.log(entry);
+    // Whether it throws or returns a promise that is rejected, neither is anything to us.
+    if (this.options.log !== null) (async () => this.options.log(entry))().catch(() => {});
     else if (level === 'warning' || level === 'error') console.error(`scylla: ${event}: ${message}${job ? ` (task ${entry.rn})` : ''}`);
   }
 

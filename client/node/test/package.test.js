@@ -17,7 +17,7 @@ function applicationTest(name, body) {
     const folder = mkdtempSync(join(tmpdir(), 'scylla-'));
     try {
       const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root, encoding: 'utf8' }).trim();
-      const installed = join(folder, 'node_modules/scylla-client');
+      const installed = join(folder, 'node_modules/pgscylla');
       mkdirSync(installed, { recursive: true });
       execFileSync('tar', ['-xzf', join(folder, packed), '-C', installed, '--strip-components=1']);
       symlinkSync(join(dirname(require.resolve('pg')), '..'), join(folder, 'node_modules/pg'));
@@ -29,16 +29,30 @@ function applicationTest(name, body) {
 }
 
 applicationTest('npm pack makes a package that can be required and imported', ({ folder, installed, packed }) => {
-  assert.equal(packed, `scylla-client-${require('../package.json').version}.tgz`);
+  assert.equal(packed, `pgscylla-${require('../package.json').version}.tgz`);
   const files = execFileSync('find', ['.', '-type', 'f'], { cwd: installed, encoding: 'utf8' }).trim().split('\n').sort();
-  const lib = ['calls.js', 'coordinator.js', 'heart.js', 'index.d.ts', 'index.js', 'job.js', 'link.js', 'options.js', 'waiter.js', 'worker.js'];
+  const lib = ['calls.js', 'coordinator.js', 'heart.js', 'index.d.ts', 'index.js', 'job.js', 'link.js', 'options.js', 'refusal.js', 'waiter.js', 'worker.js'];
   assert.deepEqual(files, ['./LICENSE', './README.md', ...lib.map((file) => `./lib/${file}`), './package.json']);
-  writeFileSync(join(folder, 'cjs.cjs'), "console.log(Object.keys(require('scylla-client')).join())");
-  writeFileSync(join(folder, 'esm.mjs'), "import { Worker, AbortTask } from 'scylla-client'; console.log(Worker.name, AbortTask.name)");
+  writeFileSync(join(folder, 'cjs.cjs'), "console.log(Object.keys(require('pgscylla')).join())");
+  writeFileSync(join(folder, 'esm.mjs'), "import { Worker, AbortTask } from 'pgscylla'; console.log(Worker.name, AbortTask.name)");
   const names = node(join(folder, 'cjs.cjs')).trim().split(',');
   assert.equal(node(join(folder, 'esm.mjs')).trim(), 'Worker AbortTask');
   const declared = [...read('lib/index.d.ts').matchAll(/^export class (\w+)/gm)].map(([, name]) => name);
   assert.deepEqual(names.sort(), declared.sort());
+});
+
+// Without the option npm makes a link to the folder, and installs no pg.
+test('the command of README.md installs the package with its dependency', () => {
+  const [, options] = read('README.md').match(/^npm install (--\S+) \.\/client\/node /m);
+  const folder = mkdtempSync(join(tmpdir(), 'scylla-'));
+  try {
+    writeFileSync(join(folder, 'package.json'), '{"private": true}');
+    execFileSync('npm', ['install', '--silent', '--no-audit', '--no-fund', '--prefer-offline', options, root], { cwd: folder });
+    writeFileSync(join(folder, 'app.js'), "console.log(require('pgscylla').Worker.name, typeof require('pg').Client)");
+    assert.equal(node(join(folder, 'app.js')), 'Worker function\n');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 applicationTest('the declarations are sound', ({ folder }) => {

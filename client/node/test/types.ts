@@ -1,5 +1,5 @@
 // Checked by tsc, never run: what the declarations allow, and what they refuse.
-import { AbortTask, Complete, FailTask, Job, LogEntry, StopReason, Worker, YieldTask } from 'scylla-client';
+import { AbortTask, Complete, FailTask, Job, LogEntry, StopReason, Worker, YieldTask } from 'pgscylla';
 
 interface Mail {
   to?: string;

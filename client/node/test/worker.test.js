@@ -51,9 +51,10 @@ queueTest('turns outcomes into calls', async (t) => {
   const expected = {
     nothing: "status = 'completed' and result is null",
     metrics: "status = 'completed' and result = '1' and metrics = '{\"s\": 2}'",
-    abort: "status = 'aborted' and errors @> '[{\"code\": \"b\", \"description\": \"d\", \"args\": {\"x\": 1}}]'",
+    abort: "status = 'aborted' and errors @> '[{\"code\": \"b\", \"message\": \"d\", \"args\": {\"x\": 1}}]'",
     fail: "status = 'waiting' and failures = 1 and errors -> 0 ->> 'code' = 'c' and not_before > now() + '50 min'",
-    throw: "errors -> 0 @> '{\"code\": \"exception\", \"description\": \"TypeError: weiß\\ufffd?\"}'",
+    throw: "errors -> 0 @> '{\"code\": \"exception\", \"message\": \"TypeError: weiß\\ufffd?\"}'"
+      + " and errors -> 0 ->> 'details' ~ '^TypeError: weiß.*\n +at .*worker.test.js'",
     'throw 1': "errors -> 0 ->> 'code' = 'exception' and failures >= 1",
     'no json': "errors -> 0 ->> 'code' = 'invalid-outcome'",
     circular: "errors -> 0 ->> 'code' = 'invalid-outcome'",
@@ -396,6 +397,9 @@ queueTest('refuses what cannot pass by itself', async (t) => {
   const run = (connection) => new Worker({ connection, queues: t.queue, name: 'me', log: () => {} }, () => null).run();
   await assert.rejects(run({ database: 'template1' }), { code: '3F000' });
   await assert.rejects(run({ user: role }), { code: '42501' });
+  // What is missing is named, with what to do.
+  await assert.rejects(run({ database: 'template1' }), { hint: /CREATE EXTENSION scylla/ });
+  await assert.rejects(run({ database: 'no_such_database' }), { code: '3D000', hint: /Create the database/ });
 });
 
 test('refuses options that make no sense', () => {

@@ -14,7 +14,7 @@ from typing import Any, Callable, Optional
 
 import psycopg
 
-from scylla_client import AsyncWorker, Worker
+from pgscylla import AsyncWorker, Worker
 
 _numbers = itertools.count(1)
 
@@ -42,7 +42,7 @@ class Running:
         self.failure: Optional[BaseException] = None
         self._watch = logging.Handler()
         self._watch.emit = self._emit  # type: ignore[method-assign]
-        logging.getLogger("scylla_client").addHandler(self._watch)
+        logging.getLogger("pgscylla").addHandler(self._watch)
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
         test.addCleanup(self.stop)
@@ -50,7 +50,7 @@ class Running:
     def stop(self) -> Optional[int]:
         self.worker.stop()
         self.thread.join(30)
-        logging.getLogger("scylla_client").removeHandler(self._watch)
+        logging.getLogger("pgscylla").removeHandler(self._watch)
         if self.failure is not None:
             raise self.failure
         return self.abandoned
@@ -82,8 +82,8 @@ class TestCase(unittest.TestCase):
         self.connection = psycopg.connect("", autocommit=True)
         self.addCleanup(self.connection.close)
         self.queue = unique("queue")
-        logging.getLogger("scylla_client").setLevel(logging.DEBUG)
-        logging.getLogger("scylla_client").propagate = False
+        logging.getLogger("pgscylla").setLevel(logging.DEBUG)
+        logging.getLogger("pgscylla").propagate = False
 
     def ask(self, sql: str, *values: Any) -> Any:
         row = self.connection.execute(sql, values).fetchone()

@@ -38,15 +38,15 @@ class PackageTest(unittest.TestCase):
     def test_annotations(self) -> None:
         """Of the package itself, and of the examples in README.md."""
         readme = (PACKAGE / "README.md").read_text()
-        blocks = re.findall(r"^```python\n(from scylla_client.*?|import asyncio.*?)^```", readme, re.M | re.S)
+        blocks = re.findall(r"^```python\n(from pgscylla.*?|import asyncio.*?)^```", readme, re.M | re.S)
         self.assertEqual(len(blocks), 2)
         for number, block in enumerate(blocks):
             (self.folder / f"example_{number}.py").write_text(block)
-        self.mypy("src/scylla_client", *sorted(self.folder.glob("*.py")))
+        self.mypy("src/pgscylla", *sorted(self.folder.glob("*.py")))
 
     def test_annotations_are_looked_at(self) -> None:
         wrong = self.folder / "wrong.py"
-        wrong.write_text("from scylla_client import Worker\nWorker('', 'q', lambda job: job.spek, concurrency='4')\n")
+        wrong.write_text("from pgscylla import Worker\nWorker('', 'q', lambda job: job.spek, concurrency='4')\n")
         with self.assertRaises(AssertionError) as raised:
             self.mypy(wrong)
         self.assertIn('"Job" has no attribute "spek"', str(raised.exception))
@@ -56,19 +56,19 @@ class PackageTest(unittest.TestCase):
         source = self.folder / "source"
         run("cp", "-r", PACKAGE, source)
         run(sys.executable, "-m", "build", "--no-isolation", "--outdir", self.folder / "dist", source)
-        [sdist] = (self.folder / "dist").glob("scylla*client-*.tar.gz")
-        [wheel] = (self.folder / "dist").glob("scylla_client-*-py3-none-any.whl")
+        [sdist] = (self.folder / "dist").glob("pgscylla-*.tar.gz")
+        [wheel] = (self.folder / "dist").glob("pgscylla-*-py3-none-any.whl")
         with tarfile.open(sdist) as archive:
             names = [name.split("/", 1)[-1] for name in archive.getnames()]
-        for name in ("pyproject.toml", "README.md", "LICENSE", "src/scylla_client/py.typed", "tests/test_worker.py"):
+        for name in ("pyproject.toml", "README.md", "LICENSE", "src/pgscylla/py.typed", "tests/test_worker.py"):
             self.assertIn(name, names)
         with zipfile.ZipFile(wheel) as archive_of_wheel:
             archive_of_wheel.extractall(self.folder / "installed")
         installed = self.folder / "installed"
-        self.assertTrue((installed / "scylla_client" / "py.typed").exists())
+        self.assertTrue((installed / "pgscylla" / "py.typed").exists())
         [metadata] = installed.glob("*.dist-info/METADATA")
         self.assertIn("Requires-Dist: psycopg>=3.1", metadata.read_text().replace(" (>=3.1)", ">=3.1"))
-        where = "import scylla_client; print(scylla_client.__file__, [getattr(scylla_client, n) for n in scylla_client.__all__])"
+        where = "import pgscylla; print(pgscylla.__file__, [getattr(pgscylla, n) for n in pgscylla.__all__])"
         said = run("env", f"PYTHONPATH={installed}", sys.executable, "-c", where, cwd=self.folder)
         self.assertTrue(said.startswith(str(installed)))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from support import Running, TestCase, eventually, unique
 
-from scylla_client import AbortTask, Complete, Job, StopReason, Worker
+from pgscylla import AbortTask, Complete, Job, StopReason, Worker
 
 
 class Proxy:

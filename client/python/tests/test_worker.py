@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 from support import TestCase, eventually, unique
 
-from scylla_client import (
+from pgscylla import (
     AbortTask,
     AsyncJob,
     AsyncWorker,
@@ -138,10 +138,11 @@ class Common:
         expected = {
             "nothing": "status = 'completed' and result is null",
             "metrics": "status = 'completed' and result = '1' and metrics = '{\"s\": 2}'",
-            "abort": "status = 'aborted' and errors @> '[{\"code\": \"b\", \"description\": \"d\", \"args\": {\"x\": 1}}]'",
+            "abort": "status = 'aborted' and errors @> '[{\"code\": \"b\", \"message\": \"d\", \"args\": {\"x\": 1}}]'",
             "fail": "status = 'waiting' and failures = 1 and errors -> 0 ->> 'code' = 'c' and not_before > now() + '50 min'",
             "fail soon": "status = 'waiting' and errors -> 0 ->> 'code' = 'd' and not_before < now() + '50 min'",
-            "raise": "errors -> 0 @> '{\"code\": \"exception\", \"description\": \"RuntimeError: weiß\\ufffd?\"}'",
+            "raise": "errors -> 0 @> '{\"code\": \"exception\", \"message\": \"RuntimeError: weiß\\ufffd?\"}'"
+            " and errors -> 0 ->> 'details' ~ '^Traceback.* in handler\n.*RuntimeError: weiß'",
             "no json": "errors -> 0 ->> 'code' = 'invalid-outcome' and failures >= 1",
             "not a number": "errors -> 0 ->> 'code' = 'invalid-outcome'",
             "nul": "errors -> 0 ->> 'code' = 'invalid-outcome' and failures >= 1",
@@ -490,6 +491,17 @@ class Common:
         ):
             worker = self.kind(conninfo, self.queue, lambda job: None, **options)
             with self.assertRaises(error):
+                asyncio.run(worker.run()) if self.kind is AsyncWorker else worker.run()
+
+    def test_a_missing_database_or_extension_is_an_error_that_says_what_to_do(self: Any) -> None:
+        for conninfo, options, hint in (
+            ("dbname=template1", {}, "CREATE EXTENSION scylla"),
+            ("dbname=template1", {"name": "me"}, "CREATE EXTENSION scylla"),
+            ("dbname=no_such_database", {}, "Create the database"),
+            ("dbname=no_such_database", {"name": "me", "use_wait": False}, "Create the database"),
+        ):
+            worker = self.kind(conninfo, self.queue, lambda job: None, **options)
+            with self.assertRaisesRegex(psycopg.Error, hint):
                 asyncio.run(worker.run()) if self.kind is AsyncWorker else worker.run()
 
     def test_refuses_options_that_make_no_sense(self: Any) -> None:

@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Any
 
-from scylla_client import AsyncJob, AsyncWorker, Job, Worker
+from pgscylla import AsyncJob, AsyncWorker, Job, Worker
 
 kind, name, queue, lease, concurrency, prefetch, grace, log, *gate = sys.argv[1:]
 
@@ -29,7 +29,7 @@ class File(logging.Handler):
 
 
 def tell(job: Any) -> None:
-    logging.getLogger("scylla_client").info("a handler begins", extra={"scylla_event": "begun", "scylla_rn": job.task.rn})
+    logging.getLogger("pgscylla").info("a handler begins", extra={"scylla_event": "begun", "scylla_rn": job.task.rn})
 
 
 def run(job: Job) -> str:
@@ -49,7 +49,7 @@ async def run_async(job: AsyncJob) -> str:
     return job.worker
 
 
-logger = logging.getLogger("scylla_client")
+logger = logging.getLogger("pgscylla")
 logger.setLevel(logging.DEBUG)
 logger.addHandler(File())
 options: dict[str, Any] = dict(

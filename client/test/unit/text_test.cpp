@@ -51,8 +51,16 @@ TEST(Text, PrintableIsValidUtf8) {
     EXPECT_EQ(printable("a\n\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"), "a\n\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
     EXPECT_EQ(printable(std::string_view{"\0\xff\xc3", 3}), "???");
     EXPECT_EQ(printable("\xc0\x80\xe0\x80\x80\xed\xa0\x80\xf4\x90\x80\x80\xf0\x80\x80\x80"), std::string(16, '?'));
-    EXPECT_EQ(printable(std::string(65535, 'a') + "\xc3\xa9"), std::string(65535, 'a'));
-    EXPECT_EQ(printable(std::string(70000, '\xff')), std::string(65536, '?'));
+    EXPECT_EQ(printable(std::string(65536, 'a')), std::string(65536, 'a'));
+    EXPECT_EQ(printable(std::string(65535, 'a') + "\xc3\xa9"), std::string(65486, 'a') + "… (cut: 65536 characters)");
+    EXPECT_EQ(printable(std::string(70000, '\xff')), std::string(65486, '?') + "… (cut: 70000 characters)");
+    EXPECT_EQ(printable("aaaa\"\xf0\x9f\x98\x80" + std::string(90, 'b'), 60),
+              "aaaa\"\xf0\x9f\x98\x80… (cut: 96 characters)");
+    EXPECT_EQ(printable("aaaaa\"\xf0\x9f\x98\x80" + std::string(90, 'b'), 60), "aaaaa\"… (cut: 97 characters)");
+    EXPECT_EQ(printable(std::string(20, '\x01'), 120), std::string(20, '\x01'));
+    EXPECT_EQ(printable(std::string(20, '\x01'), 119), std::string(11, '\x01') + "… (cut: 20 characters)");
+    EXPECT_EQ(printable("abc", 0), "… (cut: 3 characters)");
+    EXPECT_EQ(printable("", 0), "");
 }
 
 TEST(QueueChanges, NameWhatChanges) {

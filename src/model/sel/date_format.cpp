@@ -277,7 +277,8 @@ private:
         milli_ = static_cast<int>(value);
     }
 
-    void read_zone() {
+    // by_id: of three letters, which mean the id of a zone. The date keeps it.
+    void read_zone(bool by_id) {
         std::size_t size = 0;
         const auto in_name = [](char c) {
             return is_letter(c) || is_digit(c) || c == '/' || c == '_' || c == '+' || c == '-' || c == ':';
@@ -287,6 +288,7 @@ private:
         if (size == 0)
             malformed();
         given_zone_ = find_zone(context_, text_.substr(at_, size));
+        keeps_zone_ = by_id;
         at_ += size;
     }
 
@@ -304,10 +306,12 @@ private:
         case 'y':
         case 'Y':
             year_ = read_year(part, exact);
-            break;
+            has_year_ = true;
+            return true;
         case 'x':
             week_year_ = read_year(part, exact);
-            break;
+            has_year_ = true;
+            return true;
         case 'w':
             week_ = read_between(digits, 1, 53);
             break;
@@ -329,6 +333,7 @@ private:
         default:
             return false;
         }
+        has_day_ = true;
         return true;
     }
 
@@ -361,7 +366,7 @@ private:
             read_fraction(part, exact);
             break;
         case 'Z':
-            read_zone();
+            read_zone(part.count >= 3);
             break;
         default:
             return false;
@@ -372,6 +377,8 @@ private:
     Value build() {
         const int hour = half_hour_ >= 0 ? half_hour_ + (afternoon_ ? 12 : 0) : hour_;
         const std::int64_t milli = ((hour * std::int64_t{60} + minute_) * 60 + second_) * 1'000 + milli_;
+        if (!has_year_ && has_day_) // as a day without a year, 29 February can be read
+            year_ = 2000;
         const std::int64_t year = week_ > 0 || week_year_ != k_none ? 1970 : year_;
         if (day_ > days_in_month(year_, month_))
             fail(FaultKind::value, "there is no day " + std::to_string(day_) + " in that month");
@@ -384,7 +391,10 @@ private:
             date = with_week(date);
         if (day_of_year_ > 0)
             date = with_field(context_, *date.date, Field::day_of_year, day_of_year_);
-        return make_date(context_, date.date->millis, zone_ != nullptr ? zone_ : utc_zone());
+        return make_date(context_, date.date->millis,
+                         zone_ != nullptr ? zone_
+                         : keeps_zone_    ? given_zone_
+                                          : utc_zone());
     }
     Value with_week(Value date) {
         date = with_field(context_, *date.date, Field::week_year, week_year_ != k_none ? week_year_ : year_);
@@ -399,6 +409,9 @@ private:
     const Zone *zone_;
     const Zone *given_zone_ = nullptr;
     std::size_t at_ = 0;
+    bool keeps_zone_ = false;
+    bool has_year_ = false;
+    bool has_day_ = false; // or a month, a week
     std::int64_t year_ = 1970;
     std::int64_t week_year_ = k_none;
     int month_ = 1;
@@ -444,23 +457,55 @@ Value parse_date(Context &context, std::string_view text, std::string_view patte
     return Reader(context, text, zone).read(pattern);
 }
 
-// 2026, 2026-11, 2026-11-23, with T08, T08:30, T08:30:15, T08:30:15.123, with Z or +01:00.
+namespace {
+
+// The pattern of a day as ISO 8601 writes it: also of a week, and of a day of a year. Empty: there is none.
+std::string iso_day(std::string_view day) {
+    const std::string_view digits = day.starts_with('-') ? day.substr(1) : day;
+    const std::size_t dash = std::min(digits.find('-'), digits.size());
+    const std::string_view after = digits.substr(std::min(dash + 1, digits.size()));
+    const auto dashes = std::count(digits.begin(), digits.end(), '-');
+    if (after.starts_with('W'))
+        return dashes >= 2 ? "xxxx-'W'ww-e" : "xxxx-'W'ww";
+    if (dashes == 1 && after.size() == 3)
+        return "yyyy-DDD";
+    return day.empty() ? "" : dashes >= 2 ? "yyyy-MM-dd" : dashes == 1 ? "yyyy-MM" : "yyyy";
+}
+
+// The milliseconds that a fraction stands for, as of an hour: "5" is half of it.
+std::int64_t part_of(std::int64_t millis, std::string_view fraction) {
+    constexpr std::size_t k_digits = 9;
+    if (fraction.empty() || fraction.size() > k_digits ||
+        fraction.find_first_not_of("0123456789") != std::string_view::npos)
+        fail(FaultKind::value, "\"" + std::string(fraction.substr(0, 100)) + "\" is no fraction of a time");
+    std::int64_t scale = 1;
+    for (std::size_t i = 0; i < fraction.size(); i++)
+        scale *= 10;
+    return parse_long(fraction) * millis / scale;
+}
+
+} // namespace
+
+// 2026, 2026-11, 2026-11-23, 2026-W48-1, 2026-327 or nothing, with T08, T08:30, T08:30:15, each with a fraction of its
+// last part, with Z or +01:00.
 Value parse_iso(Context &context, std::string_view text, const Zone *zone) {
-    std::string pattern = "yyyy";
     const std::size_t time = std::min(text.find('T'), text.size());
-    const std::string_view date = text.substr(!text.empty() && text[0] == '-' ? 1 : 0, time);
-    const auto dashes = std::count(date.begin(), date.end(), '-');
-    pattern += dashes >= 2 ? "-MM-dd" : dashes == 1 ? "-MM" : "";
-    if (time < text.size()) {
-        const std::size_t zone_at = text.find_first_of("Z+-", time);
-        const std::string_view clock = text.substr(time, zone_at == std::string_view::npos ? zone_at : zone_at - time);
-        const auto colons = std::count(clock.begin(), clock.end(), ':');
-        pattern += clock.size() > 1 ? "'T'HH" : "'T'";
-        pattern += colons >= 2 ? ":mm:ss" : colons == 1 ? ":mm" : "";
-        pattern += clock.find('.') != std::string_view::npos ? ".SSS" : "";
-        pattern += zone_at != std::string_view::npos ? "Z" : "";
-    }
-    return parse_date(context, text, pattern, zone);
+    std::string pattern = text.empty() ? "yyyy" : iso_day(text.substr(0, time));
+    if (time == text.size())
+        return parse_date(context, text, pattern, zone);
+    const std::size_t zone_at = std::min(text.find_first_of("Z+-", time), text.size());
+    const std::string_view clock = text.substr(time, zone_at - time);
+    const auto colons = std::count(clock.begin(), clock.end(), ':');
+    pattern += clock.size() > 1 ? "'T'HH" : "'T'";
+    pattern += colons >= 2 ? ":mm:ss" : colons == 1 ? ":mm" : "";
+    const std::size_t point = clock.find('.');
+    const std::string after_clock = zone_at < text.size() ? "Z" : "";
+    if (point == std::string_view::npos || colons >= 2)
+        return parse_date(context, text, pattern + (point == std::string_view::npos ? "" : ".SSS") + after_clock, zone);
+    const std::int64_t more = part_of(colons == 1 ? 60'000 : 3'600'000, clock.substr(point + 1));
+    const std::string whole = std::string(text.substr(0, time + point)) + std::string(text.substr(zone_at));
+    const Value date = parse_date(context, whole, pattern + after_clock, zone);
+    return make_date(context, date.date->millis + more, date.date->zone);
 }
 
 } // namespace scylla::model::sel

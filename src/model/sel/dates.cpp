@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "model/cron.h"
 #include "model/sel/library.h"
+#include "model/zone.h"
 
 namespace scylla::model::sel {
 
@@ -44,36 +46,10 @@ void check_year(std::int64_t year) {
 
 constexpr std::int64_t k_no_date = INT64_MAX;
 
-// Seconds of "+01:00", "-0530"; nothing if the name is none of these.
-std::optional<std::int32_t> fixed_offset(std::string_view name) noexcept {
-    if (name.size() < 5 || (name[0] != '+' && name[0] != '-'))
-        return std::nullopt;
-    std::array<int, 4> digits{};
-    std::size_t at = 1;
-    for (std::size_t i = 0; i < digits.size(); i++) {
-        if (i == 2 && name[at] == ':')
-            at++;
-        if (at >= name.size() || name[at] < '0' || name[at] > '9')
-            return std::nullopt;
-        digits[i] = name[at++] - '0';
-    }
-    const int hours = digits[0] * 10 + digits[1];
-    const int minutes = digits[2] * 10 + digits[3];
-    if (at != name.size() || hours > 23 || minutes > 59)
-        return std::nullopt;
-    const int seconds = hours * 3'600 + minutes * 60;
-    return name[0] == '-' ? -seconds : seconds;
-}
-
 } // namespace
 
 std::int64_t days_of(std::int64_t year, int month, int day) noexcept {
-    // Years that begin in March, in eras of 400.
-    year -= month <= 2 ? 1 : 0;
-    const std::int64_t era = floor_div(year, 400);
-    const std::int64_t of_era = year - era * 400;
-    const std::int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146'097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719'468;
+    return cron_detail::days_until(year, month, day);
 }
 
 Local from_days(std::int64_t days, std::int64_t milli) noexcept {
@@ -100,16 +76,18 @@ const Zone *utc_zone() noexcept {
 }
 
 const Zone *find_zone(Context &context, std::string_view name) {
-    if (name == "UTC" || name == "Z")
-        return utc_zone();
-    const std::string_view kept = make_string(context.heap, name).view();
-    if (const auto offset = fixed_offset(name))
-        return context.heap.make(Zone{kept, nullptr, *offset});
+    const auto zone = read_zone(name);
+    if (zone && zone->is_offset) {
+        if (zone->offset == 0)
+            return utc_zone();
+        const std::string_view shown = make_string(context.heap, show_offset(zone->offset)).view();
+        return context.heap.make(Zone{shown, nullptr, zone->offset});
+    }
     context.work(16);
-    const void *handle = context.world.find_zone(name);
+    const void *handle = zone ? context.world.find_zone(name) : nullptr;
     if (handle == nullptr)
-        fail(FaultKind::value, "there is no time zone \"" + std::string(name) + "\"");
-    return context.heap.make(Zone{kept, handle, 0});
+        fail(FaultKind::value, "\"" + std::string(name) + "\" must be " + std::string(k_zone_rule));
+    return context.heap.make(Zone{make_string(context.heap, name).view(), handle, 0});
 }
 
 std::int32_t offset_at(Context &context, const Zone &zone, std::int64_t millis) noexcept {
@@ -127,16 +105,13 @@ Local to_local(Context &context, const Date &date) noexcept {
     return local_of(date.millis + offset_at(context, *date.zone, date.millis) * std::int64_t{1'000});
 }
 
-std::int64_t from_local(Context &context, const Local &local, const Zone &zone) {
+std::int64_t from_local(Context &context, const Local &local, const Zone &zone, const Date *before) {
     check_year(local.year);
     const std::int64_t millis = millis_of(local);
-    const std::int64_t before = offset_at(context, zone, millis - k_millis_of_day) * std::int64_t{1'000};
-    const std::int64_t after = offset_at(context, zone, millis + k_millis_of_day) * std::int64_t{1'000};
-    if (offset_at(context, zone, millis - before) * std::int64_t{1'000} == before)
-        return millis - before;
-    if (offset_at(context, zone, millis - after) * std::int64_t{1'000} == after)
-        return millis - after;
-    return millis - before;
+    const auto offset = [&](std::int64_t second) { return offset_at(context, zone, second * 1'000); };
+    const auto kept =
+        before == nullptr ? std::nullopt : std::optional<std::int64_t>(offset_at(context, zone, before->millis));
+    return moment_of(floor_div(millis, 1'000), offset, kept) * 1'000 + floor_mod(millis, 1'000);
 }
 
 std::int64_t get_field(Context &context, const Date &date, Field field) {
@@ -265,7 +240,7 @@ Value with_field(Context &context, const Date &date, Field field, std::int64_t v
     if (value < range.least || value > range.most)
         fail(FaultKind::value, "a field of a date must be between " + std::to_string(range.least) + " and " +
                                    std::to_string(range.most) + ", not " + std::to_string(value));
-    return make_date(context, from_local(context, replace(to_local(context, date), field, value), *date.zone),
+    return make_date(context, from_local(context, replace(to_local(context, date), field, value), *date.zone, &date),
                      date.zone);
 }
 
@@ -285,7 +260,7 @@ std::int64_t plus_months(Context &context, const Date &date, std::int64_t amount
     const std::int64_t month = add_checked(local.year * 12 + local.month - 1, amount, 1);
     const std::int64_t year = floor_div(month, 12);
     check_year(year);
-    return from_local(context, in_month(local, year, static_cast<int>(floor_mod(month, 12)) + 1), *date.zone);
+    return from_local(context, in_month(local, year, static_cast<int>(floor_mod(month, 12)) + 1), *date.zone, &date);
 }
 
 std::int64_t plus_days(Context &context, const Date &date, std::int64_t amount, std::int64_t unit) {
@@ -293,7 +268,7 @@ std::int64_t plus_days(Context &context, const Date &date, std::int64_t amount, 
     const std::int64_t days = add_checked(days_of(local.year, local.month, local.day), amount, unit);
     if (days < days_of(k_first_year, 1, 1) || days > days_of(k_last_year, 12, 31))
         check_year(k_last_year + 1);
-    return from_local(context, on_day(local, days), *date.zone);
+    return from_local(context, on_day(local, days), *date.zone, &date);
 }
 
 } // namespace

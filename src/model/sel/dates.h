@@ -1,6 +1,6 @@
 // Dates and zones, after Joda-Time: a date is a moment in milliseconds with a zone, in which its fields are read. A
 // local time that the clocks skip is moved forward by the length of the gap. A local time that occurs twice means the
-// first one.
+// first one; if it comes from another date, the one with that date's offset.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ std::int32_t offset_at(Context &context, const Zone &zone, std::int64_t millis) 
 // A date; a fault if its year is outside these.
 Value make_date(Context &context, std::int64_t millis, const Zone *zone);
 Local to_local(Context &context, const Date &date) noexcept;
-std::int64_t from_local(Context &context, const Local &local, const Zone &zone);
+// before: the date from which the local time was made.
+std::int64_t from_local(Context &context, const Local &local, const Zone &zone, const Date *before = nullptr);
 
 std::int64_t get_field(Context &context, const Date &date, Field field);
 struct Range {

@@ -12,7 +12,10 @@ void Context::look() {
     next_look = steps + k_steps_between_looks;
     if (world.stop())
         fail(FaultKind::stopped, "the evaluation was stopped");
-    if (world.steady_millis() > deadline)
+    const std::int64_t took = world.steady_millis() - begun;
+    if (took > limits.patience)
+        throw NotYet{.is_slow = true};
+    if (took > limits.milliseconds)
         fail(FaultKind::limit,
              "the expression takes longer than " + std::to_string(limits.milliseconds) + " milliseconds");
 }
@@ -243,7 +246,10 @@ private:
     }
     void load_param(const Node &node, Slot &slot) {
         context_.place = node.place;
-        slot.value = context_.params.find(node.text, context_).value_or(Value{});
+        const auto found = context_.params.find(node.text, context_);
+        if (!found && !program_.is_variable(node.slot) && !context_.params.knows(node.text))
+            fail(FaultKind::unknown, no_parameter(node.text));
+        slot.value = found.value_or(Value{});
         slot.kind = kind_of(slot.value);
         slot.known = true;
     }
@@ -303,20 +309,13 @@ private:
 
     Value element_of(const Value &object, const Value &index) {
         if (object.type == Type::params)
-            return require_param(to_string(index));
+            return context_.params.find(to_string(index), context_).value_or(Value{});
         if (object.type == Type::map) {
             context_.work_on(to_string(index).size());
             const Value *found = object.map->find(index.view());
             return found == nullptr ? Value{} : *found;
         }
         return array_place(object, index);
-    }
-
-    Value require_param(std::string_view name) {
-        const auto found = context_.params.find(name, context_);
-        if (!found)
-            fail(FaultKind::unknown, "there is no parameter \"" + std::string(name) + "\"");
-        return *found;
     }
 
     // Expressions
@@ -422,6 +421,8 @@ private:
         for (std::size_t i = 0; i < count; i++)
             new (values + i) Value(value_of(node.children[i]));
         context_.place = node.place;
+        if (node.kind == NodeKind::field && values[0].type == Type::params)
+            return context_.params.find(node.text, context_).value_or(Value{});
         if (node.kind == NodeKind::create)
             return node.function->call(context_, Value{}, {values, count});
         const Function *function = node.function == nullptr ? bind(node, values[0]) : node.function;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace scylla::model::sel {
 
@@ -31,6 +32,13 @@ struct Fault {
 // What is thrown inside the room.
 struct Failure {
     Fault fault;
+};
+
+inline std::string no_parameter(std::string_view name) { return "there is no parameter \"" + std::string(name) + "\""; }
+
+// Thrown to leave an evaluation undone for now: the caller evaluates it later, from its beginning.
+struct NotYet {
+    bool is_slow = false; // it took longer than Limits::patience
 };
 
 } // namespace scylla::model::sel

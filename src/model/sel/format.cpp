@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 #include "model/sel/library.h"
 #include "model/sel/utf8.h"
@@ -172,15 +173,25 @@ private:
             wrong(spec, value);
         if (!std::isfinite(value.real))
             return padded(spec, show_double(value.real));
-        const auto style = spec.conversion == 'f'   ? std::chars_format::fixed
-                           : spec.conversion == 'e' ? std::chars_format::scientific
-                                                    : std::chars_format::general;
+        const int precision = spec.precision < 0 ? 6 : spec.precision;
+        const double size = std::fabs(value.real);
+        return number(spec, std::signbit(value.real),
+                      spec.conversion == 'f'   ? digits_of(size, std::chars_format::fixed, precision)
+                      : spec.conversion == 'e' ? digits_of(size, std::chars_format::scientific, precision)
+                                               : general(size, std::max(precision, 1)));
+    }
+    static std::string digits_of(double size, std::chars_format style, int precision) {
         std::string buffer(400 + k_most_precision, '\0');
-        const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::fabs(value.real), style,
-                                       spec.precision < 0 ? 6 : spec.precision)
-                             .ptr;
+        const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), size, style, precision).ptr;
         buffer.resize(static_cast<std::size_t>(end - buffer.data()));
-        return number(spec, std::signbit(value.real), std::move(buffer));
+        return buffer;
+    }
+    // So many digits, of which Java drops none.
+    static std::string general(double size, int digits) {
+        std::string scientific = digits_of(size, std::chars_format::scientific, digits - 1);
+        const int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
+        return exponent < -4 || exponent >= digits ? scientific
+                                                   : digits_of(size, std::chars_format::fixed, digits - 1 - exponent);
     }
     std::string text(const Spec &spec, const Value &value) {
         std::string shown = show(context_, value);

@@ -13,7 +13,7 @@ bool in_name(char c) noexcept { return is_letter(c) || is_digit(c) || c == '_'; 
 bool in_braces(char c) noexcept { return in_name(c) || c == '-' || c == '.' || c == '/'; }
 
 std::size_t size_of_name(std::string_view text, bool (*belongs)(char) noexcept) noexcept {
-    if (text.empty() || !is_letter(text[0]))
+    if (text.empty() || !(is_letter(text[0]) || text[0] == '_'))
         return 0;
     std::size_t size = 1;
     while (size < text.size() && belongs(text[size]))
@@ -85,7 +85,7 @@ std::string interpolate(Context &context, std::string_view text) {
             last = at;
             const auto value = context.params.find(name, context);
             if (!value)
-                fail(FaultKind::unknown, "there is no parameter \"" + std::string(name) + "\"");
+                fail(FaultKind::unknown, no_parameter(name));
             add(write_text(context, *value));
         });
         check(static_cast<std::int64_t>(made.size()) > most ? count_chars(made) : 0);

@@ -67,10 +67,10 @@ void Lexer::skip_blanks() {
 
 void Lexer::read_integer(Token &token, std::size_t size) {
     std::string_view digits = before(text_.substr(at_, size), "lL");
-    int base = 10;
-    if (digits.size() > 1 && digits[0] == '0') {
-        base = digits[1] == 'x' || digits[1] == 'X' ? 16 : 8;
-        digits.remove_prefix(base == 16 ? 2 : 1);
+    int base = 10; // also after a 0, as in 010 for an hour
+    if (digits.size() > 1 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X')) {
+        base = 16;
+        digits.remove_prefix(2);
     }
     token.kind = TokenKind::long_;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), token.number, base);

@@ -22,6 +22,7 @@ constexpr auto k_classes = std::to_array<ClassName>({{"String", Receiver::string
                                                      {"Boolean", Receiver::boolean_class},
                                                      {"Map", Receiver::map_class},
                                                      {"HashMap", Receiver::map_class},
+                                                     {"LinkedHashMap", Receiver::map_class},
                                                      {"Math", Receiver::math_class},
                                                      {"UUID", Receiver::uuid_class},
                                                      {"Arrays", Receiver::arrays_class},

@@ -53,10 +53,7 @@ Value as_list(Context &context, const Value & /*self*/, Args args) {
 }
 
 Value params_get(Context &context, const Value & /*self*/, Args args) {
-    const auto found = context.params.find(to_string(args[0]), context);
-    if (!found)
-        fail(FaultKind::unknown, "there is no parameter \"" + std::string(args[0].view()) + "\"");
-    return *found;
+    return context.params.find(to_string(args[0]), context).value_or(Value{});
 }
 Value params_contains(Context &context, const Value & /*self*/, Args args) {
     return Value::of(context.params.find(to_string(args[0]), context).has_value());
@@ -102,7 +99,7 @@ Value next_unique_id(Context &context, const Value & /*self*/, Args /*args*/) {
     return Value::of(static_cast<std::int64_t>(context.world.random() >> 1U));
 }
 
-constexpr auto k_array = std::to_array<Function>({{"length", -1, -1, array_length}});
+constexpr auto k_array = std::to_array<Function>({{"length", -1, -1, array_length}, {"size", 0, 0, array_length}});
 constexpr auto k_map = std::to_array<Function>({{"get", 1, 1, map_get},
                                                 {"getOrDefault", 2, 2, map_get},
                                                 {"put", 2, 2, map_put},

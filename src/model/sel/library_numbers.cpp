@@ -22,14 +22,6 @@ Value number_equals(Context & /*context*/, const Value &self, Args args) {
                                                 : self.real == args[0].real);
 }
 
-// Truncated to 32 bits, as in Java.
-Value long_int_value(Context & /*context*/, const Value &self, Args /*args*/) {
-    return Value::of(std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(self.number))});
-}
-Value double_int_value(Context & /*context*/, const Value &self, Args /*args*/) {
-    const double whole = std::isnan(self.real) ? 0 : std::trunc(self.real);
-    return Value::of(static_cast<std::int64_t>(std::clamp(whole, -2147483648.0, 2147483647.0)));
-}
 Value double_long_value(Context & /*context*/, const Value &self, Args /*args*/) {
     const double whole = std::isnan(self.real) ? 0 : std::trunc(self.real);
     if (whole >= 9223372036854775808.0)
@@ -88,12 +80,13 @@ Value system_time(Context &context, const Value & /*self*/, Args /*args*/) {
     return Value::of(context.world.now_millis());
 }
 
-constexpr auto k_long = std::to_array<Function>({{"intValue", 0, 0, long_int_value},
+// There is one type of whole numbers, so intValue() keeps all 64 bits.
+constexpr auto k_long = std::to_array<Function>({{"intValue", 0, 0, itself},
                                                  {"longValue", 0, 0, itself},
                                                  {"doubleValue", 0, 0, to_double_value},
                                                  {"equals", 1, 1, number_equals},
                                                  {"toString", 0, 0, shown}});
-constexpr auto k_double = std::to_array<Function>({{"intValue", 0, 0, double_int_value},
+constexpr auto k_double = std::to_array<Function>({{"intValue", 0, 0, double_long_value},
                                                    {"longValue", 0, 0, double_long_value},
                                                    {"doubleValue", 0, 0, itself},
                                                    {"equals", 1, 1, number_equals},

@@ -313,8 +313,9 @@ Value text_split(Context &context, const Value &self, Args args) {
         if (static_cast<std::int64_t>(parts.size()) >= context.limits.array && most == 0)
             break; // the array will be too long
     }
+    const bool is_split = at > 0;
     parts.push_back(text.substr(at));
-    while (most == 0 && parts.size() > 1 && parts.back().empty())
+    while (most == 0 && is_split && !parts.empty() && parts.back().empty())
         parts.pop_back();
     return to_array(context, parts);
 }
@@ -365,6 +366,7 @@ Value text_new(Context &context, const Value & /*self*/, Args args) {
     return new_string(context, args.empty() ? std::string_view{} : to_string(args[0]));
 }
 
+// As in the library of SEL, a string has the methods of its class, too, and they do not look at it.
 constexpr auto k_string = std::to_array<Function>({{"length", 0, 0, text_length},
                                                    {"isEmpty", 0, 0, text_is_empty},
                                                    {"substring", 1, 2, text_substring},
@@ -382,7 +384,10 @@ constexpr auto k_string = std::to_array<Function>({{"length", 0, 0, text_length}
                                                    {"replaceAll", 2, 2, text_replace_all},
                                                    {"replaceFirst", 2, 2, text_replace_first},
                                                    {"split", 1, 2, text_split},
-                                                   {"escape", 0, 0, text_escape},
+                                                   {"escape", 0, 1, text_escape},
+                                                   {"format", 1, k_any_number, text_format},
+                                                   {"join", 1, k_any_number, text_join},
+                                                   {"valueOf", 1, 1, text_value_of},
                                                    {"toString", 0, 0, text_itself}});
 constexpr auto k_string_class = std::to_array<Function>({{"new", 0, 1, text_new},
                                                          {"format", 1, k_any_number, text_format},

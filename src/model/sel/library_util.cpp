@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/duration.h"
 #include "model/sel/dates.h"
 #include "model/sel/library.h"
 
@@ -40,82 +41,17 @@ Value date_int_hour_to_ts(Context &context, const Value & /*self*/, Args args) {
     return Value::of(date.date->millis);
 }
 
-// A duration in words, as "1 day, 2 hours and 30 minutes", in milliseconds.
-class Duration {
-public:
-    explicit Duration(std::string_view text) noexcept : text_{text} {}
-
-    std::int64_t read() {
-        std::int64_t sum = 0;
-        do {
-            const std::int64_t amount = read_number();
-            std::int64_t part = 0;
-            if (__builtin_mul_overflow(amount, read_unit(), &part) || __builtin_add_overflow(sum, part, &sum))
-                wrong();
-        } while (read_separator());
-        if (!text_.empty())
-            wrong();
-        return sum;
-    }
-
-private:
-    [[noreturn]] static void wrong() {
-        fail(FaultKind::value, "a duration must be like \"2 hours\" or \"1 day, 2 hours and 30 minutes\"");
-    }
-    bool take_if(std::string_view text) noexcept {
-        if (!text_.starts_with(text))
-            return false;
-        text_.remove_prefix(text.size());
-        return true;
-    }
-    void skip_blanks() noexcept {
-        while (take_if(" ")) {
-        }
-    }
-    std::int64_t read_number() {
-        skip_blanks();
-        const std::size_t size = std::min(text_.find_first_not_of("0123456789", sign_size()), text_.size());
-        const std::string_view digits = text_.substr(0, size);
-        if (digits.empty() || digits == "-")
-            wrong();
-        const std::int64_t number = parse_long(digits);
-        text_.remove_prefix(size);
-        skip_blanks();
-        return number;
-    }
-    std::size_t sign_size() const noexcept { return text_.starts_with('-') ? 1 : 0; }
-    std::int64_t read_unit() {
-        struct Known {
-            std::string_view name;
-            std::int64_t millis;
-        };
-        constexpr auto k_units = std::to_array<Known>({{"week", 7 * k_millis_of_day},
-                                                       {"day", k_millis_of_day},
-                                                       {"hour", 3'600'000},
-                                                       {"minute", 60'000},
-                                                       {"second", 1'000},
-                                                       {"millisecond", 1}});
-        for (const Known &unit : k_units) {
-            if (take_if(unit.name)) {
-                take_if("s");
-                return unit.millis;
-            }
-        }
-        wrong();
-    }
-    bool read_separator() noexcept {
-        skip_blanks();
-        const bool comma = take_if(",");
-        skip_blanks();
-        return take_if("and ") || comma;
-    }
-
-    std::string_view text_;
-};
+std::int64_t millis_of(std::string_view duration) {
+    constexpr std::int64_t k_micros = 1'000;
+    const auto micros = read_fixed_duration(duration);
+    if (!micros)
+        fail(FaultKind::value, "\"" + std::string(duration) + "\" must be " + std::string(k_duration_rule));
+    return *micros / k_micros;
+}
 
 Value timeout_for(Context &context, const Date &date, const Value &duration) {
     std::int64_t deadline = 0;
-    if (__builtin_add_overflow(date.millis, Duration(to_string(duration)).read(), &deadline))
+    if (__builtin_add_overflow(date.millis, millis_of(to_string(duration)), &deadline))
         fail(FaultKind::value, "the duration is too long");
     const std::int64_t now = context.world.now_millis();
     return new_string(context, std::to_string(deadline > now ? deadline - now : 0) + " milliseconds");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace scylla::model::sel {
 
@@ -14,6 +15,8 @@ struct Limits {
     std::int64_t memory = 100'000'000; // bytes allocated, from the start to the end
     std::int64_t output = 750'000;     // characters of the result as JSON or text
     std::int64_t milliseconds = 120'000;
+    // After so much time the evaluation ends by NotYet (fault.h), and has to begin anew later.
+    std::int64_t patience = std::numeric_limits<std::int64_t>::max();
 };
 
 // Steps between two checks of the clock and of stop().

@@ -128,6 +128,8 @@ Value combine_null(Context &context, Op op, const Value &left, const Value &righ
         return Value::of((left.is_null() && right.is_null()) == (op == Op::equal));
     if (op == Op::add && left.type == Type::string)
         return combine_strings(context, op, left, right);
+    if (op == Op::add && left.type == Type::null)
+        return combine_strings(context, op, new_string(context, "null"), right);
     not_supported(op, left, right);
 }
 

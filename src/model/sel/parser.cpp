@@ -71,6 +71,7 @@ constexpr auto k_types = std::to_array<TypeName>({
     {"Object", Kind::any, Kind::array, Elements::any},
     {"Map", Kind::map, Kind::array, Elements::any},
     {"HashMap", Kind::map, Kind::array, Elements::any},
+    {"LinkedHashMap", Kind::map, Kind::array, Elements::any},
     {"DateTime", Kind::date, Kind::array, Elements::any},
     {"DateTimeZone", Kind::zone, Kind::array, Elements::any},
     {"DateTimeFormatter", Kind::formatter, Kind::array, Elements::any},
@@ -124,6 +125,8 @@ public:
             parse_import();
         while (peek().kind != TokenKind::end)
             root.children.push_back(parse_block_statement());
+        std::erase_if(program_.required_,
+                      [this](const Program::Required &read) { return program_.is_variable(slots_.at(read.name)); });
         return root;
     }
 
@@ -202,8 +205,15 @@ private:
             return found->second;
         const auto slot = static_cast<std::int32_t>(program_.names_.size());
         program_.names_.emplace_back(name);
+        program_.variables_.push_back(false);
         slots_.emplace(std::string(name), slot);
         return slot;
+    }
+    void make_variable(std::int32_t slot) { program_.variables_[static_cast<std::size_t>(slot)] = true; }
+    void require(std::string_view name, Position place) {
+        auto &all = program_.required_;
+        if (std::none_of(all.begin(), all.end(), [&](const Program::Required &read) { return read.name == name; }))
+            all.push_back({std::string(name), place});
     }
     void refer(std::string_view name) {
         auto &all = program_.references_;
@@ -258,6 +268,7 @@ private:
             if (take_if("="))
                 one.children.push_back(parse_expression());
             declared_.insert(std::string(one.text));
+            make_variable(one.slot);
             all.children.push_back(std::move(one));
         } while (take_if(","));
         if (all.children.size() > 1)
@@ -402,6 +413,8 @@ private:
         assignment.op = op;
         assignment.slot = to_name ? left.slot : left.children[0].slot;
         assignment.text = to_name ? left.text : left.children[0].text;
+        if (to_name && op == Op::none)
+            make_variable(assignment.slot);
         if (to_element)
             assignment.children.push_back(std::move(left.children[1]));
         assignment.children.push_back(parse_expression());
@@ -542,8 +555,10 @@ private:
         expect(")");
     }
 
-    // params['x'], params.get('x')
+    // params['x'], params.get('x'), params.x
     void note_reference(const Node &whole) {
+        if (whole.kind == NodeKind::field && whole.children[0].kind == NodeKind::params)
+            refer(whole.text);
         const bool get = whole.kind == NodeKind::call && whole.text == "get" && whole.children.size() == 2;
         if ((whole.kind == NodeKind::index || get) && whole.children[0].kind == NodeKind::params &&
             whole.children[1].kind == NodeKind::literal && whole.children[1].constant.type == Type::string)
@@ -599,8 +614,10 @@ private:
             return name;
         }
         name.slot = slot_of(name.text);
-        if (!declared)
+        if (!declared) {
             refer(name.text);
+            require(name.text, name.place);
+        }
         return name;
     }
 

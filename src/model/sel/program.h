@@ -108,6 +108,14 @@ public:
     const std::vector<std::string> &names() const noexcept { return names_; }
     // Names that are read before the program declares them, and params['x'] and params.get('x'): what it can refer to.
     const std::vector<std::string> &references() const noexcept { return references_; }
+    // Names that must be parameters: they are read by themselves, and the program has no variable of that name.
+    struct Required {
+        std::string name;
+        Position place; // of the first
+    };
+    const std::vector<Required> &required() const noexcept { return required_; }
+    // Whether the program declares the name of that slot, or assigns to it.
+    bool is_variable(std::int32_t slot) const noexcept { return variables_[static_cast<std::size_t>(slot)]; }
 
 private:
     friend class Parser;
@@ -117,6 +125,8 @@ private:
     Node root_;
     std::vector<std::string> names_;
     std::vector<std::string> references_;
+    std::vector<Required> required_;
+    std::vector<bool> variables_; // by slot
 };
 
 } // namespace scylla::model::sel

@@ -8,7 +8,7 @@ namespace scylla::model::sel {
 
 namespace {
 
-constexpr std::size_t k_longest = 256; // bytes of an expression that is kept
+constexpr std::size_t k_longest = 512; // bytes of an expression that is kept: those that every run evaluates are
 constexpr std::size_t k_places = 512;
 
 // A text that parses under some limits need not under others.

@@ -33,6 +33,7 @@ public:
         : context_{context}, regex_{regex}, pattern_{pattern} {}
 
     void parse() {
+        folds_ = take_if("(?i)");
         const Part whole = alternatives();
         if (at_ != pattern_.size())
             fault("an unmatched \")\"");
@@ -153,7 +154,7 @@ private:
             fault("nothing to repeat");
         if (take_if("\\"))
             return escaped();
-        return one(Regex::Code::character, take());
+        return character(take());
     }
 
     Part group() {
@@ -176,6 +177,23 @@ private:
         Part part{Kind::one};
         part.one = {code, value};
         return part;
+    }
+    // After (?i) in both cases, if it is a letter of ASCII.
+    Part character(char32_t c) {
+        if (!folds_ || !is_letter(c))
+            return one(Regex::Code::character, c);
+        return one(Regex::Code::set, keep({false, {{c, c}, {c ^ 0x20U, c ^ 0x20U}}}));
+    }
+    static void fold(Regex::Set &set) {
+        const std::size_t count = set.spans.size();
+        for (std::size_t i = 0; i < count; i++) {
+            for (const auto &[first, last] : {std::pair{U'a', U'z'}, std::pair{U'A', U'Z'}}) {
+                const char32_t from = std::max(set.spans[i].first, first);
+                const char32_t to = std::min(set.spans[i].last, last);
+                if (from <= to)
+                    set.spans.push_back({from ^ 0x20U, to ^ 0x20U});
+            }
+        }
     }
     char32_t keep(Regex::Set set) {
         regex_.sets_.push_back(std::move(set));
@@ -201,6 +219,44 @@ private:
             return std::nullopt;
         }
     }
+    // {Alpha} and the like, after \p or \P. Letters of ASCII, as Java reads them.
+    Regex::Set property(bool negated) {
+        struct Known {
+            std::string_view name;
+            std::vector<Regex::Span> spans;
+        };
+        const Known known[] = {{"Lower", {{'a', 'z'}}},
+                               {"Upper", {{'A', 'Z'}}},
+                               {"ASCII", {{0, 0x7F}}},
+                               {"Alpha", {{'A', 'Z'}, {'a', 'z'}}},
+                               {"Digit", {{'0', '9'}}},
+                               {"Alnum", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
+                               {"Punct", {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}},
+                               {"Graph", {{'!', '~'}}},
+                               {"Print", {{' ', '~'}}},
+                               {"Blank", {{'\t', '\t'}, {' ', ' '}}},
+                               {"Cntrl", {{0, 0x1F}, {0x7F, 0x7F}}},
+                               {"XDigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
+                               {"Space", {{'\t', '\r'}, {' ', ' '}}}};
+        for (const auto &[name, spans] : known) {
+            if (take_if("{" + std::string(name) + "}"))
+                return {negated, spans};
+        }
+        fault("a property that is not supported");
+    }
+    // \d, \p{Alpha} and the like; nothing if the letter after the backslash has another meaning.
+    std::optional<Regex::Set> escaped_set() {
+        if (!more())
+            return std::nullopt;
+        const char letter = pattern_[at_];
+        if (letter == 'p' || letter == 'P') {
+            at_++;
+            return property(letter == 'P');
+        }
+        auto set = known_set(char_at(pattern_, at_));
+        at_ += set ? 1 : 0;
+        return set;
+    }
     char32_t escaped_char() {
         const char32_t c = take();
         switch (c) {
@@ -220,12 +276,10 @@ private:
         return c;
     }
     Part escaped() {
-        if (more()) {
-            const auto letter = char_at(pattern_, at_);
-            if (auto set = known_set(letter)) {
-                at_++;
-                return one(Regex::Code::set, keep(std::move(*set)));
-            }
+        if (auto set = escaped_set()) {
+            if (folds_)
+                fold(*set);
+            return one(Regex::Code::set, keep(std::move(*set)));
         }
         if (take_if("b"))
             return one(Regex::Code::word);
@@ -233,12 +287,12 @@ private:
             return one(Regex::Code::not_word);
         if (take_if("Q"))
             return quoted();
-        return one(Regex::Code::character, escaped_char());
+        return character(escaped_char());
     }
     Part quoted() {
         Part whole{Kind::sequence};
         while (more() && !take_if("\\E"))
-            whole.parts.push_back(one(Regex::Code::character, take()));
+            whole.parts.push_back(character(take()));
         return whole;
     }
 
@@ -256,15 +310,19 @@ private:
                 add_span(made);
         }
         at_++;
+        if (folds_)
+            fold(made);
         return made;
     }
     bool add_known(Regex::Set &made) {
         if (peek() != '\\' || at_ + 1 >= pattern_.size())
             return false;
-        auto known = known_set(char_at(pattern_, at_ + 1));
-        if (!known)
+        at_++;
+        auto known = escaped_set();
+        if (!known) {
+            at_--;
             return false;
-        at_ += 2;
+        }
         if (!known->negated) {
             made.spans.insert(made.spans.end(), known->spans.begin(), known->spans.end());
             return true;
@@ -273,7 +331,8 @@ private:
         std::sort(known->spans.begin(), known->spans.end(), [](auto a, auto b) { return a.first < b.first; });
         char32_t from = 0;
         for (const Regex::Span span : known->spans) {
-            made.spans.push_back({from, span.first - 1});
+            if (span.first > from)
+                made.spans.push_back({from, span.first - 1});
             from = span.last + 1;
         }
         made.spans.push_back({from, k_last_char});
@@ -372,6 +431,7 @@ private:
     std::string_view pattern_;
     std::size_t at_ = 0;
     int depth_ = 0;
+    bool folds_ = false; // (?i)
 };
 
 Regex::Regex(Context &context, std::string_view pattern) { RegexParser(context, *this, pattern).parse(); }

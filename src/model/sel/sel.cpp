@@ -62,6 +62,8 @@ template <typename Work> Outcome guarded(Work work) noexcept {
         } catch (Failure &failure) {
             return keep(kind_of(failure.fault.kind), failure.fault.place, std::move(failure.fault.message));
         }
+    } catch (const NotYet &) {
+        return {OutcomeKind::not_yet, 0, 0, {}, nullptr};
     } catch (...) { // only bad_alloc is left
         return {OutcomeKind::out_of_memory, 0, 0, "out of memory", nullptr};
     }

@@ -12,7 +12,7 @@ namespace scylla::model::sel {
 
 class World;
 
-enum class OutcomeKind : std::uint8_t { value, syntax, fault, unknown, thrown, limit, stopped, out_of_memory };
+enum class OutcomeKind : std::uint8_t { value, syntax, fault, unknown, thrown, limit, stopped, not_yet, out_of_memory };
 
 struct Outcome {
     OutcomeKind kind;

@@ -47,19 +47,21 @@ std::string_view find_statement(const Definition &definition, std::string_view s
 }
 
 // The failure mode of the step applies.
-void Advance::kill(LiveScope &scope, LiveStep &step) {
-    withdraw(step);
+void Advance::kill(LiveScope &scope, LiveStep &step, const Event &event) {
+    if (!withdraw(scope, step))
+        return put_back(event);
     fail_for_good(scope, step, error_message("the step was killed"));
 }
 
 // A failed step gets another attempt, which is skipped. The row of the attempt before must have been written.
-void Advance::skip(LiveScope &scope, LiveStep &step) {
+void Advance::skip(LiveScope &scope, LiveStep &step, const Event &event) {
     if (is_restartable(step.now.status)) {
         if (step.is_changed)
-            return;
+            return put_back(event);
         renew(step, step.now.retries);
     }
-    withdraw(step);
+    if (!withdraw(scope, step))
+        return put_back(event);
     step.signals = {};
     conclude(scope, step, StepStatus::skipped);
 }

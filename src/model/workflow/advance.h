@@ -40,6 +40,8 @@ private:
     void child_ended(LiveScope &scope, LiveStep &step, std::string_view data);
     void come_due(LiveScope &scope, LiveStep &step);
     void come_due_running(LiveScope &scope, LiveStep &step);
+    void time_out_scope(LiveScope &scope);
+    bool is_ending(const LiveScope &scope, const LiveStep &step) const;
     void begin_again(LiveScope &scope, LiveStep &step);
     void renew(LiveStep &step, const Retries &retries);
 
@@ -52,6 +54,9 @@ private:
     void start_typed(LiveScope &scope, LiveStep &step);
     void start_child(LiveScope &scope, LiveStep &step);
     void succeed(LiveScope &scope, LiveStep &step);
+    void finish(LiveScope &scope, LiveStep &step);
+    template <typename IsTaken>
+    std::vector<bool> take_edges(LiveScope &scope, LiveStep &step, bool succeeds, IsTaken is_edge_taken);
     void conclude(LiveScope &scope, LiveStep &step, StepStatus status);
     void complete(LiveScope &scope, LiveStep &step, StepStatus status, const std::vector<bool> &taken);
     bool is_taken_anyway(LiveScope &scope, LiveStep &step, const Edge &edge);
@@ -60,20 +65,28 @@ private:
     void fail_for_good(LiveScope &scope, LiveStep &step, std::string error);
     void time_out(LiveScope &scope, LiveStep &step);
     void end(LiveScope &scope, LiveStep &step, StepStatus status);
-    void stop(LiveScope &scope, LiveStep &step, StepStatus status);
-    void withdraw(LiveStep &step);
-    void stop_inside(const LiveStep &loop);
-    void stop_all(LiveScope &scope, StepStatus status, const LiveStep *but = nullptr);
+    bool stop(LiveScope &scope, LiveStep &step, StepStatus status, std::string_view error = {});
+    bool withdraw(LiveScope &scope, LiveStep &step);
+    static Need need_end_of(const LiveScope &scope, const LiveStep &step);
+    std::optional<bool> is_gone(const LiveScope &scope, const LiveStep &step) const;
+    bool stop_inside(const LiveStep &loop);
+    bool stop_all(LiveScope &scope, StepStatus status, std::string_view error = {});
+    void ask_for_all(const LiveScope &scope);
+    void halt(LiveScope &scope);
+    void give_up(LiveScope &scope, LiveStep &step, std::string error);
+    void put_back(const Event &event);
+    bool counts(const LiveScope &scope, const LiveStep &step) const noexcept;
     void end_if_done(LiveScope &scope);
     void end_scope(LiveScope &scope, RunStatus status, std::string_view error = {});
     void aggregate_run(LiveScope &scope);
     std::int64_t timeout_at(LiveScope &scope, LiveStep &step);
     void set_due(LiveScope &scope, LiveStep &step);
-    void postpone(LiveScope &scope, LiveStep &step, StepStatus status);
+    void leave_for_next_turn(LiveStep &step, Rest rest = Rest::some);
+    void postpone(LiveStep &step, StepStatus status, const NotYet &why);
 
     // Actions (actions.cpp)
-    void kill(LiveScope &scope, LiveStep &step);
-    void skip(LiveScope &scope, LiveStep &step);
+    void kill(LiveScope &scope, LiveStep &step, const Event &event);
+    void skip(LiveScope &scope, LiveStep &step, const Event &event);
     void make_up_params(LiveScope &scope, LiveStep &step);
 
     // Phases before RUNNING (phases.cpp)
@@ -87,6 +100,7 @@ private:
     bool evaluate(LiveScope &scope, LiveStep &step);
     bool wait_for_permits(LiveScope &scope, LiveStep &step);
     void take_permits(LiveScope &scope, LiveStep &step);
+    void end_permitted(LiveScope &scope, LiveStep &step, std::string error);
     void begin_work(LiveScope &scope, LiveStep &step);
 
     // Signals (announce.cpp). data: the result of its task.
@@ -102,6 +116,7 @@ private:
     void begin_iteration_again(LiveScope &scope, RestartPath path);
     void restart_step(LiveScope &scope, LiveStep &step, RestartPath below);
     void reset(LiveStep &step, bool goes_on, RestartPath below);
+    static void begin_anew(LiveStep &step);
     std::int64_t instance_to_restart(const LiveStep &step);
     void begin_or_skip(LiveScope &scope, LiveStep &step);
     bool is_to_be_skipped(const LiveScope &scope, const LiveStep &step);
@@ -126,7 +141,9 @@ private:
     void settle();
     void touch(LiveScope &scope);
     static void change(LiveStep &step) noexcept { step.is_changed = true; }
-    // Does work that can fail. If it fails, the step fails.
+    // Does work that can fail. Returns why it has failed.
+    template <typename Work> std::optional<std::string> failure_of(Work work);
+    // If it fails, the step fails.
     template <typename Work> bool attempt(LiveScope &scope, LiveStep &step, Work work);
 
     RunState &state_;
@@ -146,23 +163,29 @@ std::string error_of(const ParamFailure &failure);
 std::string error_of(const sel::Failure &failure);
 std::string error_message(std::string_view message);
 
-template <typename Work> bool Advance::attempt(LiveScope &scope, LiveStep &step, Work work) {
-    std::string error;
+template <typename Work> std::optional<std::string> Advance::failure_of(Work work) {
     try {
         work();
-        return true;
+        return std::nullopt;
     } catch (const ParamFailure &failure) {
         if (failure.fault.kind == sel::FaultKind::stopped)
             throw sel::Failure{failure.fault};
-        error = error_of(failure);
+        return error_of(failure);
     } catch (const sel::Failure &failure) {
         if (failure.fault.kind == sel::FaultKind::stopped)
             throw;
-        error = error_of(failure);
+        return error_of(failure);
     }
+}
+
+template <typename Work> bool Advance::attempt(LiveScope &scope, LiveStep &step, Work work) {
+    auto error = failure_of(work);
+    if (!error)
+        return true;
     if (step.node->is_loop())
-        withdraw(step);
-    fail_for_good(scope, step, std::move(error));
+        give_up(scope, step, std::move(*error));
+    else
+        fail_for_good(scope, step, std::move(*error));
     return false;
 }
 

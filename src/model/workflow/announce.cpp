@@ -18,8 +18,10 @@ void Advance::announce(LiveScope &scope, LiveStep &step, std::string_view data) 
         step.now.due = 0;
         keep_time(state_, step, StepStatus::finishing);
         change(step);
-    } catch (const NotYet &) {
-        postpone(scope, step, StepStatus::finishing);
+    } catch (const NotYet &why) {
+        if (step.node->kind == StepKind::typed && !data.empty())
+            step.now.loop = state_.keep(std::string(data));
+        postpone(step, StepStatus::finishing, why);
     }
 }
 
@@ -28,8 +30,8 @@ void Advance::take_of_signals(LiveScope &scope, LiveStep &step, const Event &eve
         return fail_for_good(scope, step,
                              event.data.empty() ? error_message("its signals cannot be waited for")
                                                 : std::string(event.data));
-    const bool is_to_be_skipped = !step.now.edges.empty();
-    if (step.now.status != StepStatus::finishing || !step.signals.empty() || is_to_be_skipped)
+    const bool is_concluded = !step.now.edges.empty();
+    if (step.now.status != StepStatus::finishing || !step.signals.empty() || is_concluded)
         return;
     if (event.kind == EventKind::signals_sent)
         conclude(scope, step, StepStatus::succeeded);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "model/sel/json.h"
+#include "model/workflow/known_names.h"
 #include "model/workflow/names.h"
 #include "model/workflow/no_params.h"
 #include "model/workflow/param_defaults.h"
@@ -11,6 +12,7 @@
 #include "model/workflow/param_merge.h"
 #include "model/workflow/param_values.h"
 #include "model/workflow/reader.h"
+#include "model/workflow/run_params.h"
 #include "model/workflow/run_strategy.h"
 #include "model/workflow/signals.h"
 #include "model/workflow/steps.h"
@@ -95,7 +97,11 @@ void check_properties(const Reader &reader, const Object &properties, std::initi
                           "alerting_disabled", "signal_trigger_disabled", "time_trigger_disabled", "description",
                           "events"},
                          more);
-    reader.text(properties, "owner");
+    const Value *owner = properties.map.find("owner");
+    if (owner != nullptr && owner->type == sel::Type::map)
+        reader.require_text({*owner->map, properties.where.member("owner")}, "name");
+    else
+        reader.text(properties, "owner");
     check_run_strategy(reader, properties);
     reader.whole(properties, "step_concurrency", {1, reader.limits().step_concurrency});
     check_alerting(reader, properties);
@@ -155,10 +161,12 @@ struct OnlyInARun {};
 // The facts that are known without a run.
 class DryRun final : public sel::Params {
 public:
-    DryRun(std::string_view id, std::string_view owner, std::string_view zone) : id_{id}, owner_{owner}, zone_{zone} {}
+    DryRun(const sel::Map &workflow, std::string_view owner, std::string_view zone)
+        : workflow_{workflow}, owner_{owner}, zone_{zone} {}
 
     std::optional<Value> find(std::string_view name, sel::Context & /*context*/) override {
-        if (name.find("__") != std::string_view::npos) // a parameter of a signal
+        if (name.find("__") != std::string_view::npos || // a parameter of a signal
+            is_given_by_trigger(workflow_, name))
             throw OnlyInARun{};
         return std::nullopt;
     }
@@ -166,7 +174,7 @@ public:
         const bool instance = function == "getFromInstance" && args.size() == 1 && args[0].type == sel::Type::string;
         const std::string_view field = instance ? args[0].view() : std::string_view{};
         if (field == "workflow_id")
-            return sel::make_string(context.heap, id_);
+            return sel::make_string(context.heap, text_of(workflow_, "id"));
         if (field == "owner")
             return sel::make_string(context.heap, owner_);
         if (field == "FIRST_TIME_TRIGGER_TIMEZONE")
@@ -179,7 +187,7 @@ public:
     }
 
 private:
-    std::string_view id_;
+    const sel::Map &workflow_;
     std::string_view owner_;
     std::string_view zone_;
 };
@@ -187,6 +195,12 @@ private:
 std::string_view text_in(const sel::Map *object, std::string_view name) noexcept {
     const Value *found = object == nullptr ? nullptr : object->find(name);
     return found != nullptr && found->type == sel::Type::string ? found->view() : std::string_view{};
+}
+
+std::string_view owner_in(const sel::Map *properties) noexcept {
+    const Value *owner = properties == nullptr ? nullptr : properties->find("owner");
+    return owner != nullptr && owner->type == sel::Type::map ? text_in(owner->map, "name")
+                                                             : text_in(properties, "owner");
 }
 
 // The dates that a backfill gives to its runs.
@@ -201,8 +215,7 @@ void try_params(const Reader &reader, const sel::Map &workflow, const sel::Map *
                 const Where &where) {
     sel::Context &given = reader.context();
     const std::string_view zone = first_time_zone(workflow);
-    DryRun run(text_in(&workflow, "id"), text_in(properties, "owner"),
-               given.world.find_zone(zone) == nullptr ? std::string_view{} : zone);
+    DryRun run(workflow, owner_in(properties), given.world.find_zone(zone) == nullptr ? std::string_view{} : zone);
     sel::Context context(given.heap, given.world, run, given.limits);
     const ParamMap &defaults = default_workflow_params();
     const Layer layers[] = {{&defaults, {ParamSource::system_default}}, {&params, {ParamSource::definition}}};
@@ -250,9 +263,14 @@ void check_workflow(const Reader &reader, const Object &workflow, const sel::Map
     const std::size_t before = reader.problems().found().size();
     const ParamMap params = read_user_params(reader, workflow, "params");
     if (reader.problems().found().size() == before)
+        check_names_of_params(reader, workflow, params);
+    if (reader.problems().found().size() == before)
         try_params(reader, workflow.map, properties, params, workflow.where.member("params"));
     templates.version = template_version(params);
     check_steps(reader, workflow, templates);
+    const bool knows_templates = templates.used.empty() || templates.templates != nullptr;
+    if (reader.problems().found().empty() && knows_templates)
+        check_names(reader, workflow, templates);
 }
 
 void check_document(const Reader &reader, const Value &json, TemplatesAtHand &templates) {
@@ -387,6 +405,15 @@ Checked check_change(std::string_view json, sel::World &world, const sel::Limits
         check_changes(reader, value);
     };
     return checked_by(document, json, world, limits, of_definitions);
+}
+
+Checked check_given(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
+    // cppcheck-suppress throwInNoexceptFunction // checked_by() catches it
+    const auto document = [](const Reader &reader, const Value &value, const Found & /*found*/) {
+        for (const sel::Map::Member &member : value.map->all())
+            check_name_given(reader, member.key.view());
+    };
+    return checked_by(document, json, world, limits);
 }
 
 void release(Checked &checked) noexcept {

@@ -47,6 +47,8 @@ Checked check_inheritance(std::string_view templates, const TemplateName &name, 
 // Checks a change of a workflow's properties: properties, and members that only a change has.
 Checked check_change(std::string_view json, sel::World &world, const sel::Limits &limits,
                      const DefinitionLimits &of_definitions = {}) noexcept;
+// Whether a run can be given parameters with these names, which are the members of json.
+Checked check_given(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept;
 void release(Checked &checked) noexcept;
 
 } // namespace scylla::model::workflow

@@ -86,7 +86,7 @@ std::string as_it_is(sel::Context &context, const Value *now) {
 BegunWaits begin_waits(RunState &state, LiveScope &scope, const LiveStep &step) {
     ScopeParams params(state, scope, nullptr, false);
     sel::Heap heap(state.limits.memory);
-    sel::Context context(heap, state.world, params, state.limits);
+    sel::Context context(heap, state.world, params, state.begin_evaluation());
     BegunWaits begun;
     begun.kept = with_each(state, step, [&](sel::Context &own, std::size_t place, const Value *now) {
         if (now != nullptr)

@@ -58,6 +58,8 @@ template <typename Work> Outcome outcome_of(Work work) noexcept {
         const auto kind = guarded(made, [&] { made = work(); });
         std::string *owned = text.release();
         return {kind, *owned, owned};
+    } catch (const sel::NotYet &) {
+        return {OutcomeKind::not_yet, {}, nullptr};
     } catch (...) { // there is nothing else that is thrown
         return {OutcomeKind::out_of_memory, "out of memory", nullptr};
     }
@@ -74,7 +76,9 @@ Turn show(TurnMemory *memory) noexcept {
             .announcements = memory->announcements,
             .waits = memory->waits,
             .again = memory->again,
-            .forgotten = memory->forgotten,
+            .kept = memory->kept,
+            .put_back = memory->put_back,
+            .rest = memory->rest,
             .owned = memory};
 }
 
@@ -84,6 +88,7 @@ void advance(const Definition &definition, const Run &run, sel::World &world, co
     try {
         Advance(state).run();
     } catch (const NeedMore &more) {
+        memory.needs = state.needs;
         memory.needs.push_back(more.need);
         return;
     }

@@ -51,6 +51,7 @@ struct Step {
     std::string_view id{};
     StepStatus status = StepStatus::created;
     std::int32_t attempt = 1;
+    std::int64_t run = 0; // in which it was last changed
     Retries retries{};
     std::string_view params{};  // their values; known from the end of EVALUATING_PARAMS on, with output since FINISHING
     std::string_view edges{};   // whether each successor follows, by id; known when the step is complete
@@ -62,8 +63,7 @@ struct Step {
     std::int64_t created = 0;
     std::int64_t started = 0; // STARTING
     std::int64_t ended = 0;
-    // When the step needs an event `due`: the end of a Sleep, a wait before a retry, a timeout. At once if the work was
-    // too much for one turn, or if values that it reads had to be written first.
+    // When the step needs an event `due`: the end of a Sleep, a wait before a retry, a timeout; or k_next_turn.
     std::int64_t due = 0;
 };
 
@@ -95,8 +95,10 @@ struct RunName {
     std::string_view initiator{};  // JSON: {"type": "MANUAL", "user": …}, {"type": "TIME", "timezone": …}, …
     std::string_view properties{}; // JSON: those of the workflow when the run began
     // Of a run that is not the first of its instance, JSON: {"policy", "step", "below", "step_params": {step: {name:
-    // value}}, "skip_steps": [step]}. below: which part of the step runs again, see RestartPath.
+    // value}}, "params": {name: value}, "skip_steps": [step]}. params: those of an instance that the restart of another
+    // one leads to. below: which part of the step runs again, see RestartPath.
     std::string_view restart{};
+    std::string_view step_params{}; // JSON, as those of a restart, that the instance was started with
     RunLimits limits{};
 };
 
@@ -159,8 +161,9 @@ struct RestartCheck {
     RestartProblem problem;
     std::string_view step; // the step with the problem, as it was given
 };
-// Whether a live run holds the step back because its restart did not choose it: it has not been created, and all steps
-// before it are complete. steps: those of the run, or of the iteration that the step is in.
+// Whether the step could have begun and has not, as a step that failed has kept others from beginning, or a restart did
+// not choose it: it has not been created, and all steps before it are complete. steps: those of the run, or of the
+// iteration that the step is in.
 bool is_held_back(const Definition &definition, std::span<const Step> steps, std::string_view step) noexcept;
 // steps: those of the run, or of the iteration.
 RestartCheck check_restart(const Definition &definition, std::span<const Step> steps, const Restart &restart) noexcept;
@@ -188,7 +191,7 @@ enum class EventKind : std::uint8_t {
     signals_sent,   // those of Turn::announcements
     signals_refused, // they could not be sent; data: an error
     stop,            // of a step, or of the run: it ends STOPPED; data: of the run, its error
-    kill,            // likewise FATALLY_FAILED, or FAILED
+    kill,            // likewise FATALLY_FAILED, or FAILED; data: likewise
     // Of a step whose task runs: members for the result of the task. data: {"params": {…}, "artifacts": {…}, "at":
     // microseconds}; a later time overwrites an earlier one, in any order of arrival.
     output,
@@ -201,7 +204,10 @@ enum class EventKind : std::uint8_t {
     // A signal that a step waits for (Turn::waits). data: {"number": from 0, "signal": {"name", "seq", "params",
     // "sent"}}
     signal_matched,
-    bypass, // of a step that waits for signals: it continues without those that were not sent
+    bypass,  // of a step that waits for signals: it continues without those that were not sent
+    timeout, // a `due` that was put back: the step, or the run, has reached its timeout
+    halt,    // of a scope in which a step has failed that fails all: what still runs is stopped
+    give_up, // of a loop: it fails as soon as nothing runs inside of it; data: its error
 };
 
 struct Event {
@@ -210,6 +216,8 @@ struct Event {
     std::string_view step{};  // empty: of the run
     std::int32_t attempt = 0; // of the step at the time of the event; 0: any. Ignored if the step has another one.
     std::string_view data{};  // JSON; empty: none
+    std::int64_t action = 0;  // of the caller, kept when the event is put back
+    std::int32_t tries = 0;   // how often it has been put back
 };
 
 // Values of other scopes, for getFromForeach and getFromSubworkflow (see Need).
@@ -264,6 +272,11 @@ struct Need {
         // of it and of those that it inherits from, "limited": those of their tags that have a pool which the owner of
         // the run may use}
         job_template,
+        // Takes away what a step has begun (inner: one of work::; param: k_end_work), unless somebody else is ending it
+        // or has ended it, which its event tells later. "true": it is gone, and the turn ends the step. "false": not
+        // yet. A task is cancelled, the run of a subworkflow is told to stop; of a loop, whether no iteration lives but
+        // those that the turn was given.
+        end_work,
     };
     What what;
     std::int64_t scope;
@@ -274,6 +287,12 @@ struct Need {
 };
 
 inline constexpr std::string_view k_but_one = "but one";
+inline constexpr std::string_view k_end_work = "end work"; // Need::param; its inner is one of work::
+namespace work {
+inline constexpr std::string_view task = "task";
+inline constexpr std::string_view subworkflow = "subworkflow";
+inline constexpr std::string_view iterations = "iterations";
+} // namespace work
 
 struct StepChange {
     std::int64_t scope;
@@ -299,10 +318,11 @@ struct NewTask {
 // Cancels the work that a step has begun.
 struct Cancel {
     enum class What : std::uint8_t {
-        task,
-        subworkflow,
+        task,        // it is gone already, see Need::What::end_work
+        subworkflow, // likewise
         // Of a loop, everything inside that has not ended: iterations and steps end STOPPED, and their tasks and
         // subworkflows are cancelled, whether the turn was given them or not (if it was, they are among its changes).
+        // What somebody else is ending stays as it is, with what is around it: then the loop has not ended either.
         iterations,
     };
     What what;
@@ -343,11 +363,28 @@ struct Again {
     std::int32_t attempt; // of the loop
     RestartPath below;
 };
-// The iterations of a loop become history: it begins with the first one again.
-struct Forgotten {
+// What becomes of the iterations of a loop that has run before, with all iterations inside of them.
+struct Kept {
+    enum class As : std::uint8_t {
+        history, // it begins with the first one again
+        aside,   // it will run again, and may go on with them then. They are not shown until it does
+        present, // it has begun again
+    };
+    As as;
     std::int64_t scope;
     std::string_view step;
 };
+
+// An event that cannot have its effect yet, because something that it must take away is being ended by somebody else.
+// It must come again, soon, and in each turn of the run: until then nothing that it ends may go on.
+using PutBack = Event;
+// What a turn has left for the next one, which must follow at once: steps whose `due` is k_next_turn.
+enum class Rest : std::uint8_t {
+    none,
+    some, // the turn had done enough (World::is_late() among it), or it needs what this turn writes
+    slow, // an evaluation took longer than Limits::patience
+};
+inline constexpr std::int64_t k_next_turn = 1; // in Step::due, milliseconds
 
 struct Turn {
     sel::OutcomeKind kind = sel::OutcomeKind::value; // stopped or out_of_memory: no changes
@@ -360,7 +397,9 @@ struct Turn {
     std::span<const Announcement> announcements{};
     std::span<const Wait> waits{};
     std::span<const Again> again{};
-    std::span<const Forgotten> forgotten{}; // before iterations are written
+    std::span<const Kept> kept{}; // before iterations and steps are written
+    std::span<const PutBack> put_back{};
+    Rest rest = Rest::none;
     void *owned = nullptr;
 };
 Turn take_turn(const Definition &definition, const Run &run, sel::World &world, const sel::Limits &limits) noexcept;

@@ -136,17 +136,29 @@ void Advance::take_of_scope(LiveScope &scope, const Event &event) {
     case EventKind::due:
         if (scope.now.due == 0 || state_.now < scope.now.due)
             return;
-        stop_all(scope, StepStatus::timed_out);
-        return end_scope(scope, RunStatus::timed_out, k_timed_out);
+        [[fallthrough]];
+    case EventKind::timeout:
+        return time_out_scope(scope);
     case EventKind::stop:
-        stop_all(scope, StepStatus::stopped);
-        return end_scope(scope, RunStatus::stopped, event.data);
+        return stop_all(scope, StepStatus::stopped) ? end_scope(scope, RunStatus::stopped, event.data)
+                                                    : put_back(event);
     case EventKind::kill:
-        stop_all(scope, StepStatus::fatally_failed);
-        return end_scope(scope, RunStatus::failed);
+        return stop_all(scope, StepStatus::fatally_failed) ? end_scope(scope, RunStatus::failed, event.data)
+                                                           : put_back(event);
+    case EventKind::halt:
+        return halt(scope);
     default:
         return;
     }
+}
+
+// While a step is being ended by somebody else, `timeout` comes again instead of `due`.
+void Advance::time_out_scope(LiveScope &scope) {
+    if (stop_all(scope, StepStatus::timed_out))
+        return end_scope(scope, RunStatus::timed_out, k_timed_out);
+    scope.now.due = state_.now + k_default_timeout;
+    scope.is_changed = true;
+    put_back({.kind = EventKind::timeout, .scope = scope.now.id});
 }
 
 void Advance::start_run(LiveScope &scope) {
@@ -187,12 +199,16 @@ void Advance::take_of_step(LiveScope &scope, LiveStep &step, const Event &event)
         return;
     case EventKind::due:
         return come_due(scope, step);
+    case EventKind::timeout:
+        return step.now.status == StepStatus::running ? time_out(scope, step) : void();
+    case EventKind::give_up:
+        return step.now.status == StepStatus::running ? give_up(scope, step, std::string(event.data)) : void();
     case EventKind::stop:
-        return stop(scope, step, StepStatus::stopped);
+        return stop(scope, step, StepStatus::stopped) ? void() : put_back(event);
     case EventKind::kill:
-        return kill(scope, step);
+        return kill(scope, step, event);
     case EventKind::skip:
-        return skip(scope, step);
+        return skip(scope, step, event);
     case EventKind::restart_step:
         return restart_step(scope, step, event.data);
     case EventKind::resume:
@@ -285,12 +301,20 @@ void Advance::child_ended(LiveScope &scope, LiveStep &step, std::string_view dat
     case RunStatus::succeeded:
         return succeed(scope, step);
     case RunStatus::stopped:
-        return end(scope, step, StepStatus::stopped);
+        return is_ending(scope, step) ? void() : end(scope, step, StepStatus::stopped);
     case RunStatus::timed_out:
         return end(scope, step, StepStatus::timed_out);
     default:
         return fail_for_good(scope, step, error_message("the subworkflow has failed"));
     }
+}
+
+// Whether an event of the turn ends the step otherwise than STOPPED, as soon as its subworkflow has stopped for that.
+bool Advance::is_ending(const LiveScope &scope, const LiveStep &step) const {
+    return std::any_of(state_.run.events.begin(), state_.run.events.end(), [&](const Event &event) {
+        return event.scope == scope.now.id && (event.step.empty() || event.step == step.node->id) &&
+               (event.kind == EventKind::kill || event.kind == EventKind::skip || event.kind == EventKind::timeout);
+    });
 }
 
 void Advance::come_due(LiveScope &scope, LiveStep &step) {
@@ -306,9 +330,7 @@ void Advance::come_due(LiveScope &scope, LiveStep &step) {
     if (step.now.status == StepStatus::created)
         return begin_or_skip(scope, step);
     if (step.now.status == StepStatus::finishing)
-        return !step.now.edges.empty()  ? conclude(scope, step, StepStatus::skipped)
-               : step.now.error.empty() ? succeed(scope, step)
-                                        : complete_with_error(scope, step);
+        return finish(scope, step);
     if (step.now.status == StepStatus::running)
         come_due_running(scope, step);
 }
@@ -334,10 +356,8 @@ void Advance::come_due_running(LiveScope &scope, LiveStep &step) {
 
 // The row of the attempt before must have been written with its end.
 void Advance::begin_again(LiveScope &scope, LiveStep &step) {
-    if (step.is_changed) {
-        step.now.due = state_.now;
-        return;
-    }
+    if (step.is_changed)
+        return leave_for_next_turn(step);
     Retries retries = step.now.retries;
     count_of(retries, step.now.status == StepStatus::user_failed       ? FailureClass::user
                       : step.now.status == StepStatus::platform_failed ? FailureClass::platform

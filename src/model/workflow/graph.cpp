@@ -7,7 +7,6 @@
 #include "model/workflow/no_params.h"
 #include "model/workflow/param_json.h"
 #include "model/workflow/param_merge.h"
-#include "model/workflow/reader.h"
 #include "model/workflow/signals.h"
 #include "model/workflow/steps.h"
 #include "model/workflow/words.h"
@@ -182,6 +181,10 @@ private:
         if (step.kind == StepKind::foreach) {
             step.concurrency = reader_.whole(json, "concurrency", {1, INT32_MAX}).value_or(0);
             step.strict = reader_.flag(json, "strict_ordering").value_or(false);
+            const sel::Array *order = reader_.array(json, "loop_order");
+            for (std::uint32_t i = 0; order != nullptr && i < order->size; i++)
+                if (order->items[i].type == sel::Type::string)
+                    step.loop_order.emplace_back(order->items[i].view());
         } else if (const auto condition = reader_.require_text(json, "condition")) {
             step.condition = sel::Program::parse(*condition, reader_.context().limits);
         }
@@ -196,11 +199,13 @@ private:
             return;
         for (const sel::Map::Member &member : successors->all()) {
             const auto to = list.places.find(member.key.view());
-            if (to == list.places.end() || member.value.type != sel::Type::string)
+            const bool is_truth = member.value.type == sel::Type::boolean;
+            if (to == list.places.end() || (!is_truth && member.value.type != sel::Type::string))
                 continue;
+            const std::string_view text = is_truth ? (member.value.truth ? k_true : "false") : member.value.view();
             std::unique_ptr<sel::Program> condition;
-            if (member.value.view() != k_true)
-                condition = sel::Program::parse(member.value.view(), reader_.context().limits);
+            if (text != k_true)
+                condition = sel::Program::parse(text, reader_.context().limits);
             list.steps[place].successors.push_back({to->second, std::move(condition)});
             list.steps[to->second].predecessors.push_back(place);
         }
@@ -254,6 +259,28 @@ std::int64_t instance_step_concurrency_of(const Definition &definition) noexcept
     return definition.instance_step_concurrency;
 }
 
+namespace {
+
+void read_into(Definition &definition, const Reader &reader, const Object &workflow) {
+    definition.id = std::string(reader.require_text(workflow, "id").value_or(""));
+    definition.timeout = text_or_number(workflow.map, "timeout");
+    definition.zone = std::string(first_time_zone(workflow.map));
+    definition.priority = k_priorities[reader.choice(workflow, "criticality", k_criticalities).value_or(3)];
+    definition.instance_step_concurrency =
+        reader.whole(workflow, "instance_step_concurrency", {1, INT32_MAX}).value_or(0);
+    definition.params = read_user_params(reader, workflow, "params");
+    GraphReader(reader).read_list(workflow, definition.steps, reader.tags(workflow));
+    collect_tags(definition.steps, definition.tags);
+}
+
+} // namespace
+
+std::unique_ptr<Definition> read_workflow(const Reader &reader, const Object &workflow) {
+    auto definition = std::make_unique<Definition>(reader.context().limits.memory);
+    read_into(*definition, reader, workflow);
+    return definition;
+}
+
 std::unique_ptr<Definition> read_definition(std::string_view json, sel::World &world, const sel::Limits &limits) {
     auto definition = std::make_unique<Definition>(limits.memory);
     NoParams none;
@@ -263,18 +290,8 @@ std::unique_ptr<Definition> read_definition(std::string_view json, sel::World &w
     Problems problems;
     const Reader reader(context, problems, k_limits_of_stored);
     const Where root;
-    if (const sel::Map *map = reader.as_object(value, root)) {
-        const Object workflow{*map, root};
-        definition->id = std::string(reader.require_text(workflow, "id").value_or(""));
-        definition->timeout = text_or_number(*map, "timeout");
-        definition->zone = std::string(first_time_zone(*map));
-        definition->priority = k_priorities[reader.choice(workflow, "criticality", k_criticalities).value_or(3)];
-        definition->instance_step_concurrency =
-            reader.whole(workflow, "instance_step_concurrency", {1, INT32_MAX}).value_or(0);
-        definition->params = read_user_params(reader, workflow, "params");
-        GraphReader(reader).read_list(workflow, definition->steps, reader.tags(workflow));
-        collect_tags(definition->steps, definition->tags);
-    }
+    if (const sel::Map *map = reader.as_object(value, root))
+        read_into(*definition, reader, {*map, root});
     if (!problems.found().empty())
         fail_param(problems.found()[0].where, problems.found()[0].what);
     return definition;

@@ -14,6 +14,7 @@
 #include "model/workflow/engine.h"
 #include "model/workflow/param.h"
 #include "model/workflow/param_defaults.h"
+#include "model/workflow/reader.h"
 
 namespace scylla::model::workflow {
 
@@ -75,6 +76,7 @@ struct StepNode {
     std::size_t rank = 0;                      // each has a higher one than those before it
     std::int64_t concurrency = 0;              // of a foreach; 0: not given
     bool strict = false;                       // ordering of a foreach
+    std::vector<std::string> loop_order{};     // of the parameters of a foreach; those that it has not come behind them
     bool sync = true;                          // of a subworkflow
     bool explicit_params = false;              // of a subworkflow
     std::unique_ptr<sel::Program> condition{}; // of a while
@@ -108,6 +110,8 @@ public:
     std::vector<std::string_view> tags{}; // of all leaf steps
 };
 
+// workflow: a sound definition. What it keeps of literals is in the heap of the reader's context.
+std::unique_ptr<Definition> read_workflow(const Reader &reader, const Object &workflow);
 // Throws ParamFailure and sel::Failure.
 std::unique_ptr<Definition> read_definition(std::string_view json, sel::World &world, const sel::Limits &limits);
 

@@ -10,14 +10,15 @@ namespace {
 // Limits of one turn.
 constexpr std::size_t k_most_iterations = 500;
 constexpr std::size_t k_most_bytes = 16'000'000;
-// Iterations that begin before their first steps are handled, which shows how many bytes they make.
-constexpr int k_at_a_time = 10;
+// Steps of iterations that begin before the first of them are handled, which shows how many bytes and how much time
+// they take.
+constexpr std::size_t k_at_a_time = 10;
 constexpr std::int64_t k_most_again = 100; // iterations of an earlier run
 
 } // namespace
 
 bool Advance::is_full() const noexcept {
-    return state_.iterations() >= k_most_iterations || state_.bytes() >= k_most_bytes;
+    return state_.iterations() >= k_most_iterations || state_.bytes() >= k_most_bytes || state_.world.is_late();
 }
 
 void Advance::begin_loop(LiveScope &scope, LiveStep &step) {
@@ -113,8 +114,8 @@ void Advance::go_on(const LoopWork &work) {
             else
                 go_on_while(scope, step, work.ended);
         });
-    } catch (const NotYet &) {
-        postpone(scope, step, StepStatus::running);
+    } catch (const NotYet &why) {
+        postpone(step, StepStatus::running, why);
     }
 }
 
@@ -126,15 +127,16 @@ void Advance::go_on_foreach(LiveScope &scope, LiveStep &step, const LiveScope *e
     std::int64_t room = room_of(loop, strict, concurrency_of(state_, *step.node));
     if (loop.left > 0 && loop.failed == 0 && room > 0)
         room -= restart_some(scope, step, loop, std::min({room, loop.left, k_most_again}));
+    const std::size_t steps = step.node->steps->steps.size();
     const bool begins = loop.left == 0 && loop.failed == 0 && loop.next <= loop.total;
     if (begins && room > 0 && is_too_large(scope, step))
         return;
-    for (int begun = 0; begins && loop.next <= loop.total && room-- > 0; begun++) {
+    for (std::size_t begun = 0; begins && loop.next <= loop.total && room-- > 0; begun++) {
         if (is_full()) {
-            step.now.due = state_.now;
+            leave_for_next_turn(step);
             break;
         }
-        if (begun == k_at_a_time) {
+        if (begun * steps >= k_at_a_time) {
             loops_.push_back({{&scope, &step}, nullptr});
             break;
         }
@@ -164,12 +166,12 @@ bool Advance::end_foreach(LiveScope &scope, LiveStep &step, const ForeachState &
     const bool all_begun = (loop.next > loop.total && loop.left == 0) || loop.failed > 0;
     if (!all_begun || (loop.running() > 0 && !(loop.failed > loop.kept && at_once)))
         return false;
-    if (loop.running() > 0)
-        withdraw(step);
-    if (loop.failed > 0)
-        fail_for_good(scope, step,
-                      error_message(std::to_string(loop.failed) +
-                                    (loop.failed == 1 ? " iteration has failed" : " iterations have failed")));
+    std::string error = error_message(std::to_string(loop.failed) +
+                                      (loop.failed == 1 ? " iteration has failed" : " iterations have failed"));
+    if (loop.failed > 0 && loop.running() > 0)
+        give_up(scope, step, std::move(error));
+    else if (loop.failed > 0)
+        fail_for_good(scope, step, std::move(error));
     else if (loop.timed_out > 0)
         end(scope, step, StepStatus::timed_out);
     else if (loop.stopped > 0)
@@ -199,10 +201,8 @@ void Advance::go_on_while(LiveScope &scope, LiveStep &step, LiveScope *ended) {
                              error_message("a while can have at most " + std::to_string(most) + " iterations"));
     if (is_too_large(scope, step))
         return;
-    if (is_full()) {
-        step.now.due = state_.now;
-        return;
-    }
+    if (is_full())
+        return leave_for_next_turn(step);
     loop.begun++;
     step.now.loop = state_.keep(write_while(state_, loop));
     add_iteration(scope, step, loop.begun, values);
@@ -225,8 +225,7 @@ bool Advance::is_too_large(LiveScope &scope, LiveStep &step) {
         leaves_ = leaves_before(state_);
     if (*leaves_ < most)
         return false;
-    withdraw(step);
-    fail_for_good(scope, step, error_message("a run can have at most " + std::to_string(most) + " steps in its loops"));
+    give_up(scope, step, error_message("a run can have at most " + std::to_string(most) + " steps in its loops"));
     return true;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using sel::Value;
 
-constexpr std::int64_t k_default_step_concurrency = 20;
+constexpr std::int64_t k_default_concurrency = 20; // of a foreach
 constexpr std::string_view k_params = "loop_params";
 constexpr std::string_view k_index = "loop_index";
 
@@ -195,34 +195,42 @@ std::int64_t count_iterations(RunState &state, LiveStep &step) {
     return count;
 }
 
-// The first parameter varies fastest.
+// The first parameter varies fastest, in the order of the loop.
 std::string values_of_iteration(RunState &state, LiveStep &step, std::int64_t number) {
     const sel::Map &params = loop_params_of(state, step);
     sel::Heap heap(state.limits.memory);
     sel::Map *values = sel::make_map(heap);
     std::int64_t index = number - 1;
-    for (const sel::Map::Member &member : params.all()) {
-        if (member.value.type != sel::Type::array || member.value.array->size == 0)
+    const auto take_from = [&](const Value &name, const Value &given) {
+        if (given.type != sel::Type::array || given.array->size == 0)
             fail_unreadable();
-        const sel::Array &array = *member.value.array;
-        values->put(heap, member.key, array.items[index % array.size]);
+        const sel::Array &array = *given.array;
+        values->put(heap, name, array.items[index % array.size]);
         index /= array.size;
-    }
+    };
+    for (const std::string &name : step.node->loop_order)
+        if (const Value *given = params.find(name); given != nullptr && values->find(name) == nullptr)
+            take_from(sel::make_string(heap, name), *given);
+    for (const sel::Map::Member &member : params.all())
+        if (values->find(member.key.view()) == nullptr)
+            take_from(member.key, member.value);
     values->put(heap, sel::make_string(heap, k_index), Value::of(number - 1));
     return write(state, heap, Value::of(values));
 }
 
 std::int64_t concurrency_of(RunState &state, const StepNode &step) {
-    std::int64_t most = state.definition.instance_step_concurrency;
-    if (most == 0) {
+    // How many steps may run at the same time anyway: more iterations would only wait.
+    std::optional<std::int64_t> of_steps;
+    if (state.definition.instance_step_concurrency > 0) {
+        of_steps = state.definition.instance_step_concurrency;
+    } else {
         sel::Heap heap(state.limits.memory);
         NoParams none;
         sel::Context context(heap, state.world, none, state.limits);
-        most =
-            member_number(state.run.name.properties, "step_concurrency", context).value_or(k_default_step_concurrency);
+        of_steps = member_number(state.run.name.properties, "step_concurrency", context);
     }
-    most = std::clamp<std::int64_t>(most, 1, state.run.name.limits.concurrency);
-    return step.concurrency == 0 ? most : std::min(step.concurrency, most);
+    const std::int64_t own = step.concurrency > 0 ? step.concurrency : of_steps.value_or(k_default_concurrency);
+    return std::clamp<std::int64_t>(std::min(own, of_steps.value_or(own)), 1, state.run.name.limits.concurrency);
 }
 
 // ---- restarts of a loop --------------------------------------------------------------------------------------------
@@ -231,12 +239,14 @@ namespace {
 
 constexpr std::string_view k_of = "of";
 
-// A hash of the loop parameters that does not depend on their order.
+// A hash of the loop parameters, and of their order if the loop has one.
 std::string mark_of(RunState &state, LiveStep &step) {
     std::uint64_t mark = 0;
     sel::Heap heap(state.limits.memory);
     for (const sel::Map::Member &member : loop_params_of(state, step).all())
         mark += fnv(write(state, heap, member.value), fnv(":", fnv(member.key.view())));
+    for (const std::string &name : step.node->loop_order)
+        mark = fnv(name, fnv(",", mark));
     return std::to_string(mark);
 }
 

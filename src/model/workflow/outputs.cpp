@@ -5,6 +5,7 @@
 #include "model/sel/json.h"
 #include "model/workflow/no_params.h"
 #include "model/workflow/param_evaluate.h"
+#include "model/workflow/param_json.h"
 #include "model/workflow/scope_params.h"
 
 namespace scylla::model::workflow {
@@ -49,16 +50,29 @@ public:
         put(output.name, write_values(context_, evaluate_params(context_, output.params)),
             write_values(context_, evaluate_params(context_, output.payload)));
     }
-    // {"name", "params", "payload"} with values
-    void add(const Value &output) {
-        const Value *name = member_of(&output, "name");
-        if (name == nullptr || name->type != sel::Type::string)
-            sel::fail(sel::FaultKind::value, "a signal of \"" + std::string(k_dynamic) + "\" has no \"name\"");
-        put(name->view(), object_in(output, "params"), object_in(output, "payload"));
+    // {"name", "params", "payload"} with values; or as Maestro writes it: a MAP with the name and the params.
+    void add(const Value &written) {
+        const Value output = value_put_out(context_, written, ParamType::map);
+        if (output.map != written.map || output.type != written.type)
+            return add_flat(output);
+        put(name_in(output), object_in(output, "params"), object_in(output, "payload"));
     }
     std::string take() { return json_.empty() ? std::string{} : json_ + "]"; }
 
 private:
+    static std::string_view name_in(const Value &output) {
+        const Value *name = member_of(&output, "name");
+        if (name == nullptr || name->type != sel::Type::string)
+            sel::fail(sel::FaultKind::value, "a signal of \"" + std::string(k_dynamic) + "\" has no \"name\"");
+        return name->view();
+    }
+    void add_flat(const Value &output) {
+        sel::Map *params = sel::make_map(context_.heap);
+        for (const sel::Map::Member &member : output.map->all())
+            if (member.key.view() != "name")
+                params->put(context_.heap, member.key, member.value);
+        put(name_in(output), sel::write_json(context_, Value::of(params)), "{}");
+    }
     std::string object_in(const Value &output, std::string_view member) {
         const Value *object = member_of(&output, member);
         if (object == nullptr || object->is_null())
@@ -87,7 +101,7 @@ std::string signals_of(RunState &state, LiveScope &scope, LiveStep &step, std::s
         return {};
     ScopeParams params(state, scope, &step, true);
     sel::Heap heap(state.limits.memory);
-    sel::Context context(heap, state.world, params, state.limits);
+    sel::Context context(heap, state.world, params, state.begin_evaluation());
     Writer writer(context, source_of(state, scope, step));
     for (const SignalOutput &output : step.node->outputs)
         writer.add(output);

@@ -78,7 +78,11 @@ ParamMap make_workflow_params() {
     put_default(params, k_cron_zone, ParamType::string, zone_of("INITIATOR_TIMEZONE", "DSL_DEFAULT_TZ"));
     put_default(params, "RUN_TS", ParamType::long_, "System.currentTimeMillis()");
     put_shown(params, k_of_the_run);
+    // By the time of the run, whose hour is the second of two where clocks are put back; a start may give another hour.
     put_default(params, "DERIVED_RUN_TS", ParamType::long_,
+                "DateTime hour = new DateTime(RUN_TS, DateTimeZone.forID(WORKFLOW_CRON_TIMEZONE)).withMinuteOfHour(0)"
+                ".withSecondOfMinute(0).withMillisOfSecond(0); "
+                "hour.toString('yyyyMMddHH') == TARGET_RUN_DATE + TARGET_RUN_HOUR ? hour.getMillis() : "
                 "Util.dateIntHourToTs(TARGET_RUN_DATE, TARGET_RUN_HOUR, WORKFLOW_CRON_TIMEZONE, 0, 0)");
     put_shown(params, k_derived);
     put_reserved(params, "owner", ParamType::string, "params.getFromInstance('owner')");

@@ -8,6 +8,7 @@
 #include "model/sel/evaluate.h"
 #include "model/sel/interpolate.h"
 #include "model/sel/json.h"
+#include "model/sel/library.h"
 #include "model/sel/program_cache.h"
 #include "model/workflow/param_values.h"
 
@@ -30,7 +31,8 @@ struct Prepared {
 
 class Evaluator final : public sel::Params {
 public:
-    Evaluator(sel::Context &context, const ParamMap &params) : outer_{context}, params_{params} {
+    Evaluator(sel::Context &context, const ParamMap &params, std::string_view step)
+        : outer_{context}, params_{params}, prefix_{step.empty() ? std::string{} : std::string(step) + "__"} {
         prepared_.reserve(params.size());
         for (const auto &[name, param] : params) {
             Prepared &made = prepared_.emplace_back(Prepared{.name = name, .param = param});
@@ -49,7 +51,9 @@ public:
 
     // Called by expressions. Values that an expression could change are copied.
     std::optional<Value> find(std::string_view name, sel::Context &asking) override {
-        const std::size_t place = params_.place_of(name);
+        if (validated_ != nullptr && name == "param")
+            return copy_value(asking, *validated_);
+        const std::size_t place = place_of(name);
         if (place == params_.size() || name == current_) {
             const auto found = outer_.params.find(name, asking);
             if (found || place == params_.size())
@@ -62,11 +66,19 @@ public:
         asking.place = here;
         return copy_value(asking, value);
     }
+    bool knows(std::string_view name) override { return outer_.params.knows(name); }
     std::optional<Value> find_from(std::string_view function, sel::Args args, sel::Context &asking) override {
         return outer_.params.find_from(function, args, asking);
     }
 
 private:
+    std::size_t place_of(std::string_view name) const {
+        const std::size_t place = params_.place_of(name);
+        return place == params_.size() && !prefix_.empty() && name.starts_with(prefix_)
+                   ? params_.place_of(name.substr(prefix_.size()))
+                   : place;
+    }
+
     // Programs and references
 
     void prepare(const Param &param, const std::string &name, std::vector<std::string> &references) {
@@ -116,7 +128,7 @@ private:
         std::vector<std::size_t> target;
         for (const Prepared &prepared : prepared_) {
             for (const std::string &name : prepared.references) {
-                const std::size_t place = params_.place_of(name);
+                const std::size_t place = place_of(name);
                 if (place < params_.size() && !is_outside(prepared, name))
                     target.push_back(place);
             }
@@ -159,10 +171,31 @@ private:
         prepared.state = State::begun;
         const std::string before = std::exchange(current_, prepared.name);
         prepared.value = evaluate(prepared.param, prepared.name);
+        if (!prepared.param.validator.empty())
+            validate(prepared.param, prepared.name, prepared.value);
         prepared.state = State::done;
         current_ = before;
         depth_--;
         return prepared.value;
+    }
+
+    // A condition on the value, which it reads as "param". Those of members of a MAP are not checked: definitions for
+    // Maestro, which checks none, have wrong ones in loop_params.
+    void validate(const Param &param, const std::string &name, const Value &value) {
+        bool is_valid = false;
+        try {
+            const auto program = sel::program_of(param.validator, outer_.limits);
+            validated_ = &value;
+            const Value found = apart([&](sel::Context &inner) { return sel::evaluate(*program, inner); });
+            validated_ = nullptr;
+            is_valid = sel::to_truth(found);
+        } catch (sel::Failure &failure) {
+            validated_ = nullptr;
+            failure.fault.message = "validator: " + failure.fault.message;
+            throw ParamFailure{name, std::move(failure.fault)};
+        }
+        if (!is_valid)
+            fail_param(name, "the value does not satisfy the validator " + param.validator);
     }
 
     Value evaluate(const Param &param, const std::string &name) {
@@ -230,7 +263,7 @@ private:
         sel::Heap scratch(outer_.limits.memory);
         sel::Context inner(scratch, outer_.world, *this, outer_.limits);
         pay(inner);
-        inner.deadline = outer_.deadline;
+        inner.begun = outer_.begun;
         const Value value = work(inner);
         charge(inner);
         return copy_value(outer_, value);
@@ -247,15 +280,19 @@ private:
 
     sel::Context &outer_;
     const ParamMap &params_;
+    std::string prefix_; // of a name that means one of them, too
     std::vector<Prepared> prepared_{};
     std::unordered_map<const Param *, std::shared_ptr<const sel::Program>> programs_{};
-    std::string current_{}; // the parameter that is being evaluated
+    std::string current_{};            // the parameter that is being evaluated
+    const Value *validated_ = nullptr; // the value that a validator checks
     int depth_ = 0;
 };
 
 } // namespace
 
-ParamValues evaluate_params(sel::Context &context, const ParamMap &params) { return Evaluator(context, params).run(); }
+ParamValues evaluate_params(sel::Context &context, const ParamMap &params, std::string_view step) {
+    return Evaluator(context, params, step).run();
+}
 
 std::string write_values(sel::Context &context, const ParamValues &values) {
     sel::Map *map = sel::make_map(context.heap);

@@ -1,5 +1,7 @@
 #include "model/workflow/param_json.h"
 
+#include <algorithm>
+
 #include "model/sel/program.h"
 #include "model/workflow/param_values.h"
 #include "model/workflow/reader.h"
@@ -46,7 +48,7 @@ public:
         const Object read{object, where};
         param.tags = Reader(context_, problems_).tags(read);
         if (const Value *validator = find_member(object, "validator"))
-            param.validator = read_text(*validator, where.member("validator"));
+            param.validator = read_program(*validator, where.member("validator"));
         if (const Value *meta = find_member(object, "meta"); meta != nullptr && meta->type != sel::Type::map)
             problems_.add(where.member("meta"), "must be an object");
         Reader(context_, problems_)
@@ -103,14 +105,18 @@ private:
 
     void read_expression(const Value &json, const Where &where, Param &param) {
         param.form = ParamForm::expression;
-        param.expression = read_text(json, where);
-        if (json.type != sel::Type::string)
-            return;
+        param.expression = read_program(json, where);
+    }
+
+    std::string read_program(const Value &json, const Where &where) {
+        std::string text = read_text(json, where);
         try {
-            (void)sel::Program::parse(param.expression, context_.limits);
+            if (json.type == sel::Type::string)
+                (void)sel::Program::parse(text, context_.limits);
         } catch (const sel::Failure &failure) {
             problems_.add(where, show_fault(failure.fault));
         }
+        return text;
     }
 
     void read_literal(const Value &json, const Where &where, Param &param) {
@@ -129,7 +135,60 @@ private:
     Problems &problems_;
 };
 
+// ---- what workers put out ------------------------------------------------------------------------------------------
+
+const Value *member_in(const sel::Map &object, std::string_view name) {
+    const Value *found = object.find(name);
+    return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+// The type of a parameter as Maestro writes it. Nothing: the value is no such parameter.
+std::optional<ParamType> written_type(const Value &json) {
+    constexpr std::string_view k_members[] = {"type",         "value", "evaluated_result", "evaluated_time", "name",
+                                              "mode",         "tags",  "validator",        "meta",           "source",
+                                              "internal_mode"};
+    if (json.type != sel::Type::map)
+        return std::nullopt;
+    const Value *type = member_in(*json.map, "type");
+    const bool has_value =
+        member_in(*json.map, "value") != nullptr || member_in(*json.map, "evaluated_result") != nullptr;
+    const bool is_written = std::all_of(json.map->all().begin(), json.map->all().end(), [&](const auto &member) {
+        return std::find(std::begin(k_members), std::end(k_members), member.key.view()) != std::end(k_members);
+    });
+    return type != nullptr && type->type == sel::Type::string && has_value && is_written ? find_type(type->view())
+                                                                                         : std::nullopt;
+}
+
+// Nothing: it is not written as Maestro does.
+std::optional<Value> read_written(sel::Context &context, const Value &json, std::optional<ParamType> as) {
+    context.work();
+    const auto type = written_type(json);
+    if (!type || (as && *type != *as))
+        return std::nullopt;
+    if (const Value *result = member_in(*json.map, "evaluated_result"))
+        return *result;
+    const Value &value = *member_in(*json.map, "value");
+    const bool is_map = *type == ParamType::map || *type == ParamType::string_map;
+    if (is_map && value.type != sel::Type::map)
+        return std::nullopt;
+    if (*type != ParamType::map)
+        return value;
+    sel::Map *read = sel::make_map(context.heap);
+    for (const sel::Map::Member &member : value.map->all()) {
+        const auto inner = read_written(context, member.value, std::nullopt);
+        if (!inner)
+            return std::nullopt;
+        read->put(context.heap, member.key, *inner);
+    }
+    return Value::of(read);
+}
+
 } // namespace
+
+Value value_put_out(sel::Context &context, const Value &json, ParamType type) {
+    const bool is_map = type == ParamType::map || type == ParamType::string_map;
+    return read_written(context, json, is_map ? std::optional(type) : std::nullopt).value_or(json);
+}
 
 std::optional<Param> read_param(sel::Context &context, const Value &json, const Where &where, Problems &problems) {
     return ParamReader(context, problems).read(json, where);

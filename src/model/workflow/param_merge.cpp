@@ -8,9 +8,27 @@ namespace {
 
 bool same_members(const ParamMap &one, const ParamMap &other);
 
+bool has_reference(const sel::Value &value) {
+    switch (value.type) {
+    case sel::Type::string:
+        return value.view().find('$') != std::string_view::npos;
+    case sel::Type::array:
+        return std::any_of(value.array->values().begin(), value.array->values().end(), has_reference);
+    case sel::Type::map:
+        return std::any_of(value.map->all().begin(), value.map->all().end(), [](const sel::Map::Member &member) {
+            return has_reference(member.key) || has_reference(member.value);
+        });
+    default:
+        return false;
+    }
+}
+
+// Whether the literal is its own result.
+bool is_plain(const Param &param) { return param.evaluated || !has_reference(param.value); }
+
 // Another source alone is no change of a parameter.
 bool same_param(const Param &one, const Param &other) {
-    return one.type == other.type && one.form == other.form && one.evaluated == other.evaluated &&
+    return one.type == other.type && one.form == other.form && is_plain(one) == is_plain(other) &&
            one.mode == other.mode && one.expression == other.expression && one.tags == other.tags &&
            one.validator == other.validator && same_value(one.value, other.value) &&
            same_members(one.members, other.members);
@@ -58,7 +76,7 @@ private:
     bool system() const noexcept { return is_system(merge_.source); }
 
     Param merge_one(const Param *base, const Param &incoming, const std::string &name, ParamMode at_least) {
-        if (!system() && !merge_.upstream && incoming.source)
+        if (!system() && incoming.source)
             fail_param(name, "the source of a parameter cannot be set");
         if (!system() && incoming.system_mode)
             fail_param(name, "the system mode of a parameter cannot be set");
@@ -69,7 +87,7 @@ private:
             merge_words(*base, merged);
         const bool changed = base != nullptr && !same_param(*base, merged);
         if (changed)
-            check_change(*base, incoming, merged, name);
+            check_change(*base, merged, name);
         merged.source = merge_source(base, incoming, changed);
         return merged;
     }
@@ -144,9 +162,8 @@ private:
             merged.validator = base.validator;
     }
 
-    void check_change(const Param &base, const Param &incoming, const Param &merged, const std::string &name) const {
-        const bool passed_down = merge_.upstream && incoming.source && *incoming.source != ParamSource::definition;
-        if (system() || passed_down)
+    void check_change(const Param &base, const Param &merged, const std::string &name) const {
+        if (system())
             return;
         if (mode_of(base) > strictest_allowed(merge_))
             fail_param(name, "the parameter is " + std::string(name_of(mode_of(base))) + " and cannot be changed by " +

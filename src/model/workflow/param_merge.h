@@ -12,7 +12,7 @@ namespace scylla::model::workflow {
 // The source of a layer, and what the layer may change.
 struct Merge {
     ParamSource source;
-    bool upstream = false; // a foreach, while or subworkflow passes its parameters down
+    bool upstream = false; // the step that starts a subworkflow passes its values down
     bool restart = false;  // a run of an instance that has run before
 };
 

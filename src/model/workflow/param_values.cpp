@@ -104,7 +104,10 @@ std::optional<Value> as_array(sel::Context &context, const Value &value, ParamTy
     sel::Array *array = sel::make_array(context.heap, elements_of(type), value.array->size);
     for (std::uint32_t i = 0; i < value.array->size; i++) {
         context.work();
-        const auto element = to_type(context, value.array->items[i], element_type(type));
+        const Value &item = value.array->items[i];
+        if (item.is_null() && type == ParamType::string_array) // of an iteration that did not run the step, for example
+            continue;
+        const auto element = to_type(context, item, element_type(type));
         if (!element)
             return std::nullopt;
         array->items[i] = *element;
@@ -265,6 +268,7 @@ Param make_evaluated(sel::Context &context, ParamType type, const Value &value) 
 
 Param with_modes(const Param &defined, Param value) {
     value.mode = defined.mode;
+    value.validator = defined.validator;
     for (auto &[name, member] : value.members) {
         if (const Param *of_member = defined.members.find(name))
             member = with_modes(*of_member, std::move(member));

@@ -126,8 +126,8 @@ bool Advance::await_signals(LiveScope &scope, LiveStep &step) {
             matched = are_matched(state_, step);
         });
         return read && matched;
-    } catch (const NotYet &) {
-        postpone(scope, step, StepStatus::waiting_for_signals);
+    } catch (const NotYet &why) {
+        postpone(step, StepStatus::waiting_for_signals, why);
         return false;
     }
 }
@@ -157,8 +157,8 @@ bool Advance::evaluate(LiveScope &scope, LiveStep &step) {
             step.now.params = state_.keep(evaluate_step_params(state_, scope, step));
             step.params.reset();
         });
-    } catch (const NotYet &) {
-        postpone(scope, step, StepStatus::evaluating_params);
+    } catch (const NotYet &why) {
+        postpone(step, StepStatus::evaluating_params, why);
         return false;
     }
 }
@@ -186,20 +186,30 @@ void Advance::take_permits(LiveScope &scope, LiveStep &step) {
     step.now.status = StepStatus::running;
     change(step);
     try {
-        step.drops_work = !attempt(scope, step, [&] { set_due(scope, step); });
-    } catch (const NotYet &) {
+        if (auto error = failure_of([&] { set_due(scope, step); }))
+            end_permitted(scope, step, std::move(*error));
+    } catch (const NotYet &why) {
         step.now.started = 0;
-        postpone(scope, step, StepStatus::waiting_for_permits);
+        postpone(step, StepStatus::waiting_for_permits, why);
     }
+}
+
+// Its task may have been leased already, and then somebody else may be ending it.
+void Advance::end_permitted(LiveScope &scope, LiveStep &step, std::string error) {
+    if (withdraw(scope, step))
+        return fail_for_good(scope, step, std::move(error));
+    step.now.started = 0;
+    step.now.status = StepStatus::waiting_for_permits;
+    put_back({.kind = EventKind::permitted, .scope = scope.now.id, .step = step.node->id, .attempt = step.now.attempt});
 }
 
 void Advance::begin_work(LiveScope &scope, LiveStep &step) {
     try {
         step.now.started = state_.now;
         attempt(scope, step, [&] { start(scope, step); });
-    } catch (const NotYet &) {
+    } catch (const NotYet &why) {
         step.now.started = 0;
-        postpone(scope, step, StepStatus::starting);
+        postpone(step, StepStatus::starting, why);
     }
 }
 

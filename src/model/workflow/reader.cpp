@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "model/duration.h"
 #include "model/sel/program.h"
 #include "model/sel/utf8.h"
 #include "model/workflow/param.h"
@@ -14,27 +15,6 @@ namespace scylla::model::workflow {
 namespace {
 
 using sel::Value;
-
-constexpr std::string_view k_blanks = " \t\r\n";
-
-struct Unit {
-    std::string_view name;
-    std::int64_t millis;
-};
-constexpr auto k_units = std::to_array<Unit>(
-    {{"d", 86'400'000},    {"day", 86'400'000}, {"days", 86'400'000}, {"h", 3'600'000}, {"hour", 3'600'000},
-     {"hours", 3'600'000}, {"m", 60'000},       {"min", 60'000},      {"mins", 60'000}, {"minute", 60'000},
-     {"minutes", 60'000},  {"s", 1'000},        {"sec", 1'000},       {"secs", 1'000},  {"second", 1'000},
-     {"seconds", 1'000},   {"ms", 1},           {"milli", 1},         {"millis", 1},    {"millisecond", 1},
-     {"milliseconds", 1}});
-
-std::int64_t millis_of(std::string_view unit) noexcept {
-    for (const Unit &known : k_units) {
-        if (known.name == unit)
-            return known.millis;
-    }
-    return 0;
-}
 
 bool fits(std::int64_t number, Bounds bounds) noexcept { return number >= bounds.least && number <= bounds.most; }
 
@@ -72,33 +52,13 @@ std::string too_many(std::int64_t count, std::string_view what, std::int64_t mos
            " are possible";
 }
 
-std::optional<std::int64_t> parse_duration(std::string_view text) noexcept {
-    std::optional<std::int64_t> sum;
-    for (std::size_t at = 0; at < text.size();) {
-        if (!sel::is_digit(text[at])) {
-            at++;
-            continue;
-        }
-        std::int64_t amount = 0;
-        const auto stop = std::from_chars(text.data() + at, text.data() + text.size(), amount);
-        at = static_cast<std::size_t>(stop.ptr - text.data());
-        const std::size_t word = std::min(text.find_first_not_of(k_blanks, at), text.size());
-        std::size_t end = word;
-        while (end < text.size() && sel::is_letter(text[end]))
-            end++;
-        const std::int64_t unit = millis_of(text.substr(word, end - word));
-        if (unit == 0)
-            continue;
-        at = end;
-        std::int64_t part = 0;
-        std::int64_t whole = 0;
-        if (stop.ec != std::errc{} || __builtin_mul_overflow(amount, unit, &part) ||
-            __builtin_add_overflow(sum.value_or(0), part, &whole))
-            return INT64_MAX;
-        sum = whole;
-    }
-    return sum;
+std::optional<std::int64_t> parse_millis(std::string_view text) noexcept {
+    constexpr std::int64_t k_micros = 1'000;
+    const auto micros = read_fixed_duration(text);
+    return micros ? std::optional(*micros / k_micros + (*micros % k_micros != 0 ? 1 : 0)) : std::nullopt;
 }
+
+std::string no_duration(std::string_view text) { return quoted(text) + " must be " + std::string(k_duration_rule); }
 
 const Value *Reader::find(const Object &of, std::string_view name) const {
     context_.work();
@@ -200,15 +160,18 @@ void Reader::parsable(const Object &of, std::string_view name, Bounds bounds) co
 }
 
 void Reader::duration(const Object &of, std::string_view name, Bounds seconds) const {
+    constexpr std::int64_t k_millis = 1'000;
     const Value *found = find(of, name);
-    if (found == nullptr || found->type != sel::Type::string || parse_whole(found->view()))
-        return parsable(of, name, seconds);
+    if (found == nullptr || found->type != sel::Type::string) {
+        whole(of, name, seconds);
+        return;
+    }
     if (found->view().find('$') != std::string_view::npos)
         return;
-    const auto millis = parse_duration(found->view());
+    const auto millis = parse_millis(found->view());
     if (!millis)
-        problem(of.where.member(name), "is no duration, as \"1 day 2 hours\"");
-    else if (*millis < seconds.least * 1'000 || *millis > seconds.most * 1'000)
+        problem(of.where.member(name), no_duration(found->view()));
+    else if (*millis < seconds.least * k_millis || *millis > seconds.most * k_millis)
         problem(of.where.member(name), between(seconds) + " seconds, not " + quoted(found->view()));
 }
 
@@ -240,6 +203,9 @@ std::vector<std::string> Reader::tags(const Object &of) const {
         const Value *name = tag.type == sel::Type::map ? tag.map->find("name") : &tag;
         if (name == nullptr || name->type != sel::Type::string)
             problem(where.element(i), R"(must be a name or an object with a "name")");
+        else if (tag.type == sel::Type::map && has({*tag.map, where.element(i)}, "permit"))
+            problem(where.element(i), "the limit of a tag is not part of a definition: create_pool('tag:" +
+                                          std::string(name->view()) + "', …) sets it");
         else if (std::find(tags.begin(), tags.end(), name->view()) != tags.end())
             problem(where.element(i), "the tag " + quoted(name->view()) + " is there twice");
         else

@@ -84,8 +84,10 @@ std::optional<std::int64_t> parse_whole(std::string_view text) noexcept;
 // A time in words: "120 days", "2 minutes", "90 seconds".
 std::string show_seconds(std::int64_t seconds);
 
-// The milliseconds of a duration in words: the sum of all numbers that are followed by a unit, with any text between
-// them. Nothing if there is none.
-std::optional<std::int64_t> parse_duration(std::string_view text) noexcept;
+// The milliseconds of a duration (model/duration.h), rounded up. Nothing: it is none, or has months or years, whose
+// length is not fixed.
+std::optional<std::int64_t> parse_millis(std::string_view text) noexcept;
+// What is wrong with a text that is none.
+std::string no_duration(std::string_view text);
 
 } // namespace scylla::model::workflow

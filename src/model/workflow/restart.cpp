@@ -18,10 +18,17 @@ std::vector<std::size_t> starts_of(const std::vector<StepStatus> &statuses, Rest
                                    std::optional<std::size_t> chosen) {
     std::vector<std::size_t> starts;
     for (std::size_t place = 0; place < statuses.size(); place++) {
-        if (policy == RestartPolicy::from_beginning || !is_complete(statuses[place]) || place == chosen)
+        if (policy == RestartPolicy::from_specific
+                ? place == chosen
+                : policy == RestartPolicy::from_beginning || !is_complete(statuses[place]))
             starts.push_back(place);
     }
     return starts;
+}
+
+bool follows_complete_steps(const StepNode &node, const std::vector<StepStatus> &statuses) {
+    return std::all_of(node.predecessors.begin(), node.predecessors.end(),
+                       [&](std::size_t place) { return is_complete(statuses[place]); });
 }
 
 } // namespace
@@ -29,7 +36,7 @@ std::vector<std::size_t> starts_of(const std::vector<StepStatus> &statuses, Rest
 RestartGraph graph_of_restart(const StepList &steps, const std::vector<StepStatus> &statuses, RestartPolicy policy,
                               std::optional<std::size_t> chosen) {
     const std::size_t size = steps.steps.size();
-    RestartGraph graph{std::vector<bool>(size), std::vector<bool>(size), std::vector<bool>(size)};
+    RestartGraph graph{std::vector<bool>(size), std::vector<bool>(size)};
     std::vector<std::size_t> open = starts_of(statuses, policy, chosen);
     while (!open.empty()) {
         const std::size_t place = open.back();
@@ -44,7 +51,6 @@ RestartGraph graph_of_restart(const StepList &steps, const std::vector<StepStatu
         const auto &before = steps.steps[place].predecessors;
         graph.roots[place] = graph.again[place] && std::none_of(before.begin(), before.end(),
                                                                 [&](std::size_t each) { return graph.again[each]; });
-        graph.held[place] = graph.roots[place] && policy == RestartPolicy::from_specific && place != chosen;
     }
     return graph;
 }
@@ -90,7 +96,7 @@ RestartCheck check(const Definition &definition, std::span<const Step> steps, co
         return {RestartProblem::unknown_step, restart.step};
     const auto graph = graph_of_restart(list, statuses, restart.policy,
                                         chosen == nullptr ? std::nullopt : std::optional(list.place_of(*chosen)));
-    if (chosen != nullptr && !graph.roots[list.place_of(*chosen)])
+    if (chosen != nullptr && !follows_complete_steps(*chosen, statuses))
         return {RestartProblem::not_a_start, restart.step};
     if (std::none_of(graph.again.begin(), graph.again.end(), [](bool again) { return again; }))
         return {RestartProblem::nothing_to_do, {}};
@@ -120,9 +126,7 @@ bool is_held_back(const Definition &definition, std::span<const Step> steps, std
             return false;
         const StepNode *node = list->find(step);
         const auto statuses = statuses_of(*list, steps);
-        return statuses[list->place_of(*node)] == StepStatus::not_created &&
-               std::all_of(node->predecessors.begin(), node->predecessors.end(),
-                           [&](std::size_t place) { return is_complete(statuses[place]); });
+        return statuses[list->place_of(*node)] == StepStatus::not_created && follows_complete_steps(*node, statuses);
     } catch (...) { // out of memory
         return false;
     }
@@ -187,7 +191,7 @@ void Advance::restart_steps(LiveScope &scope, RestartPolicy policy, std::string_
         if (graph.again[place])
             reset(scope.steps[place], policy != RestartPolicy::from_beginning,
                   &scope.list->steps[place] == node ? below : RestartPath{});
-        if (graph.roots[place] && !graph.held[place])
+        if (graph.roots[place])
             ready_.push_back({&scope, &scope.steps[place]});
     }
 }
@@ -235,6 +239,10 @@ void Advance::begin_iteration_again(LiveScope &scope, RestartPath path) {
         restart_steps(scope, RestartPolicy::from_incomplete, {}, {});
     else
         restart_steps(scope, RestartPolicy::from_specific, of.step, of.below);
+    for (LiveStep &step : scope.steps) { // as the step that failed has kept from beginning
+        if (step.now.status == StepStatus::not_created && are_complete(scope, step.node->predecessors))
+            ready_.push_back({&scope, &step});
+    }
     touch(scope);
 }
 
@@ -259,7 +267,9 @@ void Advance::restart_step(LiveScope &scope, LiveStep &step, RestartPath below) 
 // loop with its iterations, a step with its subworkflow.
 void Advance::reset(LiveStep &step, bool goes_on, RestartPath below) {
     if (step.now.status == StepStatus::not_created) {
-        if (!below.empty())
+        if (!goes_on && !step.now.loop.empty())
+            begin_anew(step);
+        else if (!below.empty())
             step.now.loop = state_.keep(with_path(state_, step.now.loop, below));
         return;
     }
@@ -280,6 +290,14 @@ void Advance::reset(LiveStep &step, bool goes_on, RestartPath below) {
     step.params.reset();
     step.edges.reset();
     step.new_attempt = true;
+    step.forgets = step.node->is_loop() && step.now.loop.empty();
+    change(step);
+}
+
+// Whatever the step has kept of an earlier run is history.
+void Advance::begin_anew(LiveStep &step) {
+    step.now.loop = {};
+    step.forgets = step.node->is_loop();
     change(step);
 }
 
@@ -301,7 +319,7 @@ void Advance::begin_or_skip(LiveScope &scope, LiveStep &step) {
     if (!attempt(scope, step, [&] { skipped = is_to_be_skipped(scope, step); }))
         return;
     if (skipped)
-        skip(scope, step);
+        skip(scope, step, {}); // it has begun nothing
     else
         begin_attempt(scope, step);
 }

@@ -12,10 +12,10 @@ namespace scylla::model::workflow {
 struct RestartGraph {
     std::vector<bool> again; // they begin as if they had never been created
     std::vector<bool> roots; // of these, those that follow no other one
-    std::vector<bool> held;  // roots that were not chosen: neither they nor their successors are created
 };
 
-// statuses: of all steps; not_created for those without a row. chosen: with from_specific.
+// statuses: of all steps; not_created for those without a row. chosen: with from_specific, which leaves all steps as
+// they are that do not follow it.
 RestartGraph graph_of_restart(const StepList &steps, const std::vector<StepStatus> &statuses, RestartPolicy policy,
                               std::optional<std::size_t> chosen);
 

@@ -159,7 +159,7 @@ private:
         if (unchanged)
             return;
         Rollup &kept = kept_by(loop);
-        if (is_terminal(loop.now.status) || loop.drops_work)
+        if (is_terminal(loop.now.status) || (loop.drops_work && loop.now.status != StepStatus::running))
             settle(kept, loop.now.status);
         loop.rolls_up = kept != read_rollup(state_, loop.rollup_before);
         if (!loop.rolls_up)

@@ -81,7 +81,6 @@ std::optional<Value> param_of_signal(const RunName &name, sel::Args args, sel::C
 }
 
 std::optional<Value> joined_param_of_signal(const RunName &name, std::string_view joined, sel::Context &context) {
-    constexpr std::string_view k_between = "__";
     for (std::size_t at = joined.find(k_between); at != std::string_view::npos; at = joined.find(k_between, at + 1)) {
         const std::array args{sel::make_string(context.heap, joined.substr(0, at)),
                               sel::make_string(context.heap, joined.substr(at + k_between.size()))};

@@ -8,6 +8,9 @@
 
 namespace scylla::model::workflow {
 
+// Between a step, or a signal, and its parameter in a name.
+inline constexpr std::string_view k_between = "__";
+
 std::optional<sel::Value> fact_of_run(const Definition &definition, const RunName &name, std::string_view field,
                                       sel::Context &context);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/sel/json.h"
+#include "model/workflow/names.h"
 #include "model/workflow/param_evaluate.h"
 #include "model/workflow/param_json.h"
 #include "model/workflow/param_merge.h"
@@ -48,6 +49,13 @@ Merge merge_for(const RunName &name, sel::Context &context) {
                         : Merge{.source = ParamSource::subworkflow, .upstream = true};
 }
 
+void check_name(sel::Context &context, const std::string &name) {
+    Problems problems;
+    check_name_given(Reader(context, problems), name);
+    if (!problems.found().empty())
+        sel::fail(sel::FaultKind::value, "parameter " + problems.found()[0].what);
+}
+
 bool is_definition(const Value &json) noexcept {
     if (json.type != sel::Type::map)
         return false;
@@ -56,8 +64,14 @@ bool is_definition(const Value &json) noexcept {
            (json.map->find("value") != nullptr || json.map->find("expression") != nullptr);
 }
 
-Param read_param_given(sel::Context &context, const ParamMap &params, const std::string &name, const Value &json) {
-    if (is_definition(json)) {
+// What a user, a trigger or a backfill gives may be a definition; what a run passes to its subworkflow is a value,
+// whatever it looks like.
+enum class Given : std::uint8_t { by_users, by_a_run };
+
+Param read_param_given(sel::Context &context, const ParamMap &params, const std::string &name, const Value &json,
+                       Given given) {
+    check_name(context, name);
+    if (given == Given::by_users && is_definition(json)) {
         Problems problems;
         const Where root;
         auto param = read_param(context, json, root.member(name), problems);
@@ -87,10 +101,8 @@ ParamMap read_request(sel::Context &context, const Definition &definition, std::
         sel::fail(sel::FaultKind::limit, "a run can be given at most " + std::to_string(most) + " parameters");
     for (const sel::Map::Member &member : json.map->all()) {
         const std::string name(member.key.view());
-        Param param = read_param_given(context, definition.params, name, member.value);
-        if (merge.upstream)
-            param.source = ParamSource::subworkflow;
-        params.put(name, std::move(param));
+        params.put(name, read_param_given(context, definition.params, name, member.value,
+                                          merge.upstream ? Given::by_a_run : Given::by_users));
     }
     return params;
 }
@@ -113,14 +125,32 @@ void put_values(sel::Context &context, ParamMap &params, const sel::Map &values)
 
 } // namespace
 
+void check_name_given(const Reader &reader, std::string_view name) {
+    const Where root;
+    check_id(Reader(reader.context(), reader.problems(), k_limits_of_stored), name, root.member(name), Named::param);
+}
+
 ParamMap read_given(sel::Context &context, const ParamMap &defined, const sel::Map &given) {
     ParamMap params;
     for (const sel::Map::Member &member : given.all()) {
         const std::string name(member.key.view());
-        params.put(name, read_param_given(context, defined, name, member.value));
+        params.put(name, read_param_given(context, defined, name, member.value, Given::by_users));
     }
     return params;
 }
+
+namespace {
+
+// The member "params" of the restart.
+ParamMap read_given_on_path(sel::Context &context, const ParamMap &defined, std::string_view restart) {
+    if (restart.empty())
+        return {};
+    const Value json = sel::read_json(context, restart);
+    const Value *given = json.type == sel::Type::map ? json.map->find("params") : nullptr;
+    return given == nullptr || given->type != sel::Type::map ? ParamMap{} : read_given(context, defined, *given->map);
+}
+
+} // namespace
 
 std::string values_of_restart(const Definition &definition, const RunName &name, std::string_view before,
                               std::string_view given, sel::World &world, const sel::Limits &limits) {
@@ -137,10 +167,14 @@ std::string values_of_restart(const Definition &definition, const RunName &name,
     if (values.type != sel::Type::map)
         sel::fail(sel::FaultKind::value, "what is stored is no object");
     put_values(context, params, *values.map);
+    constexpr Merge k_of_restart{.source = ParamSource::restart, .restart = true};
     Merge merge = merge_for(name, context);
     if (!merge.upstream)
-        merge = {.source = ParamSource::restart, .restart = true};
+        merge = k_of_restart;
+    merge.restart = true;
     merge_params(context, params, read_request(context, definition, given, merge, name.limits.params), merge);
+    if (merge.upstream) // and what the restart gives to this instance, which its path leads to
+        merge_params(context, params, read_given_on_path(context, params, name.restart), k_of_restart);
     finish_merge(params);
     return write_values(context, evaluate_params(context, params));
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/workflow/graph.h"
+#include "model/workflow/reader.h"
 
 namespace scylla::model::workflow {
 
@@ -17,5 +18,8 @@ std::string values_of_restart(const Definition &definition, const RunName &name,
 
 // Parameters that are given for defined ones: in the form of definitions, or just values.
 ParamMap read_given(sel::Context &context, const ParamMap &defined, const sel::Map &given);
+
+// The rules for names in a definition. Their length is a limit of definitions, which may have been higher.
+void check_name_given(const Reader &reader, std::string_view name);
 
 } // namespace scylla::model::workflow

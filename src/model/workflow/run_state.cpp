@@ -5,9 +5,19 @@
 
 namespace scylla::model::workflow {
 
+namespace {
+
+sel::Limits patient(sel::Limits limits) noexcept {
+    limits.patience = sel::Limits{}.patience;
+    return limits;
+}
+
+} // namespace
+
 RunState::RunState(const Definition &of, const Run &given, sel::World &with_world, const sel::Limits &with_limits,
                    std::deque<std::string> &texts)
-    : definition{of}, run{given}, world{with_world}, limits{with_limits}, now{with_world.now_millis()}, texts_{texts} {
+    : definition{of}, run{given}, world{with_world}, limits{patient(with_limits)}, now{with_world.now_millis()},
+      texts_{texts}, of_evaluations_{with_limits} {
     for (const Scope &scope : run.scopes)
         load(scope);
 }
@@ -89,6 +99,12 @@ std::unique_ptr<Parsed> RunState::parse(std::string_view json) {
     return parsed;
 }
 
+const sel::Map &RunState::step_params() {
+    if (step_params_ == nullptr)
+        step_params_ = parse(run.name.step_params);
+    return *step_params_->map;
+}
+
 const sel::Map &RunState::params_of(LiveScope &scope) {
     if (scope.params == nullptr)
         scope.params = parse(scope.now.params);
@@ -112,6 +128,12 @@ std::string_view RunState::keep(std::string text) {
         return {};
     bytes_ += text.size();
     return texts_.emplace_back(std::move(text));
+}
+
+const sel::Limits &RunState::begin_evaluation() {
+    if (!world.may_begin())
+        throw NotYet{};
+    return of_evaluations_;
 }
 
 void RunState::look_whether_to_stop() {

@@ -1,6 +1,7 @@
 // A run during a turn: the present state of its scopes and steps, and their changes.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -94,8 +95,9 @@ struct NeedMore {
     Need need;
 };
 
-// Thrown inside the room if a value is read that exists only when this turn has been written.
-struct NotYet {};
+// Thrown inside the room if a value is read that exists only when this turn has been written, or if the turn has no
+// time left.
+using sel::NotYet;
 
 class RunState {
 public:
@@ -108,11 +110,16 @@ public:
     const Definition &definition;
     const Run &run;
     sel::World &world;
-    const sel::Limits &limits;
-    const std::int64_t now; // one time for the whole turn
+    const sel::Limits limits; // of what cannot be left for later: its patience has no end
+    const std::int64_t now;   // one time for the whole turn
     std::deque<LiveScope> scopes{};
     std::vector<Again> again{};
+    std::vector<PutBack> put_back{};
+    std::vector<Need> needs{}; // of NeedMore, apart from its own
     std::map<std::pair<std::string, std::string>, std::unique_ptr<LiveTemplate>> templates{}; // by job type and version
+
+    // For the evaluation of what a step can be left with until the next turn. Throws NotYet.
+    const sel::Limits &begin_evaluation();
 
     // Null: the turn was not given it, or the definition has no such scope.
     LiveScope *find_scope(std::int64_t id);
@@ -120,6 +127,7 @@ public:
 
     // These throw sel::Failure if the stored value cannot be read.
     const RestartRequest &restart(); // restart.cpp
+    const sel::Map &step_params();   // that the instance was started with, by step
     const sel::Map &params_of(LiveScope &scope);
     const sel::Map &params_of(LiveStep &step);
     const sel::Map &edges_of(LiveStep &step);
@@ -135,6 +143,9 @@ public:
     std::size_t bytes() const noexcept { return bytes_; }
     std::size_t iterations() const noexcept { return iterations_; }
     void look_whether_to_stop();
+    // Another turn must follow at once, see Turn::rest.
+    void leave_rest(Rest rest) noexcept { rest_ = std::max(rest_, rest); }
+    Rest rest() const noexcept { return rest_; }
 
 private:
     void load(const Scope &scope);
@@ -142,8 +153,11 @@ private:
 
     std::deque<std::string> &texts_;
     std::unique_ptr<RestartRequest> restart_{};
+    std::unique_ptr<Parsed> step_params_{};
     std::size_t bytes_ = 0;
     std::size_t iterations_ = 0;
+    Rest rest_ = Rest::none;
+    const sel::Limits &of_evaluations_;
     std::unordered_map<std::int64_t, LiveScope *> by_id_{};
 };
 

@@ -4,6 +4,7 @@
 
 #include "model/sel/json.h"
 #include "model/workflow/dependencies.h"
+#include "model/workflow/loops.h"
 #include "model/workflow/param_values.h"
 #include "model/workflow/run_facts.h"
 
@@ -13,7 +14,8 @@ namespace {
 
 using sel::Value;
 
-constexpr std::string_view k_between = "__";
+constexpr std::string_view k_status = "MAESTRO_STEP_STATUS";
+constexpr std::string_view k_end_time = "MAESTRO_STEP_END_TIME";
 constexpr std::string_view k_error_retries = "MAESTRO_STEP_ERROR_RETRIES";
 
 // The job type of its template, or the name of its type in Maestro.
@@ -24,13 +26,8 @@ std::string type_info(const StepNode &step) {
     return step.sub_type.empty() ? name : step.sub_type;
 }
 
-// Parameters of the loop itself, which its iterations cannot read.
 constexpr std::string_view k_of_the_loop[] = {"loop_params", "loop_index",      "condition",
                                               "step_id",     "step_attempt_id", "step_instance_uuid"};
-
-bool is_of_the_loop(std::string_view name) noexcept {
-    return std::find(std::begin(k_of_the_loop), std::end(k_of_the_loop), name) != std::end(k_of_the_loop);
-}
 
 bool is_finished(StepStatus status) noexcept { return is_terminal(status) && !is_retryable(status); }
 
@@ -39,6 +36,19 @@ bool are_texts(sel::Args args) noexcept {
 }
 
 } // namespace
+
+bool is_of_the_loop(std::string_view name) noexcept {
+    return std::find(std::begin(k_of_the_loop), std::end(k_of_the_loop), name) != std::end(k_of_the_loop);
+}
+
+bool is_pseudo_param(std::string_view name) noexcept {
+    return name == k_status || name == k_end_time || name == k_error_retries;
+}
+
+std::string ambiguous_name(std::string_view name, std::string_view one, std::string_view other) {
+    return "\"" + std::string(name) + "\" can mean a parameter of the step \"" + std::string(one) +
+           "\" and one of the step \"" + std::string(other) + "\"; params.getFromStep(step, parameter) names one";
+}
 
 std::string path_of(const LiveScope &scope) {
     if (scope.around == nullptr)
@@ -51,6 +61,17 @@ std::optional<Value> ScopeParams::find(std::string_view name, sel::Context &cont
     if (const Value *found = find_around(name))
         return copy_value(context, *found);
     return find_joined(name, context);
+}
+
+bool ScopeParams::knows(std::string_view name) {
+    if (with_own_ && step_->node->params.find(name) != nullptr)
+        return true;
+    for (std::size_t at = name.find(k_between); at != std::string_view::npos; at = name.find(k_between, at + 1)) {
+        const LiveStep *step = find_step(name.substr(0, at)).step;
+        if (step != nullptr && step->node->params.find(name.substr(at + k_between.size())) != nullptr)
+            return true;
+    }
+    return false;
 }
 
 const Value *ScopeParams::find_around(std::string_view name) {
@@ -69,10 +90,16 @@ const Value *ScopeParams::find_around(std::string_view name) {
 
 // step__param. Ids do not contain two adjacent underscores, but may begin or end with one.
 std::optional<Value> ScopeParams::find_joined(std::string_view name, sel::Context &context) {
+    std::optional<std::size_t> between;
     for (std::size_t at = name.find(k_between); at != std::string_view::npos; at = name.find(k_between, at + 1)) {
-        if (find_step(name.substr(0, at)).step != nullptr)
-            return of_step(name.substr(0, at), name.substr(at + k_between.size()), context);
+        if (find_step(name.substr(0, at)).step == nullptr)
+            continue;
+        if (between)
+            sel::fail(sel::FaultKind::value, ambiguous_name(name, name.substr(0, *between), name.substr(0, at)));
+        between = at;
     }
+    if (between)
+        return of_step(name.substr(0, *between), name.substr(*between + k_between.size()), context);
     return joined_param_of_signal(state_.run.name, name, context);
 }
 
@@ -91,16 +118,55 @@ ScopeParams::Found ScopeParams::find_step(std::string_view id) {
     return {nullptr, nullptr};
 }
 
+namespace {
+
+// What Java's arrays have where nothing was put.
+Value default_of(ParamType type) noexcept {
+    return type == ParamType::long_     ? Value::of(std::int64_t{0})
+           : type == ParamType::double_ ? Value::of(0.0)
+           : type == ParamType::boolean ? Value::of(false)
+                                        : Value{};
+}
+
+// Reads the values of all iterations of a loop. param: its definition; null: only a run knows it.
+Value read_iterations(sel::Context &context, std::string_view json, const Param *param) {
+    const Value values = sel::read_json(context, json);
+    for (Value &value : values.array->values()) {
+        if (value.is_null() && param != nullptr) // the iteration did not run the step
+            value = default_of(param->type);
+    }
+    sel::settle_elements(*values.array);
+    return values;
+}
+
+} // namespace
+
+std::optional<Value> ScopeParams::of_while(const LiveStep &step, std::string_view param, sel::Context &context) {
+    if (step.now.loop.empty())
+        return std::nullopt;
+    const WhileState loop = read_while(state_, step);
+    if (param == "loop_params") {
+        sel::Map values = *loop.values->map;
+        return copy_value(context, Value::of(&values));
+    }
+    const Value *found = loop.values->map->find(param);
+    return found == nullptr ? std::nullopt : std::optional(copy_value(context, *found));
+}
+
 std::optional<Value> ScopeParams::of_step(std::string_view id, std::string_view param, sel::Context &context) {
     LiveStep *step = find_step(id).step;
     if (step == nullptr)
         return std::nullopt;
-    if (param == "MAESTRO_STEP_STATUS")
+    if (param == k_status)
         return sel::make_string(context.heap, name_of(step->now.status));
-    if (param == "MAESTRO_STEP_END_TIME")
+    if (param == k_end_time)
         return Value::of(step->now.ended);
     if (param == k_error_retries)
         return Value::of(static_cast<std::int64_t>(step->now.retries.error));
+    if (step->node->kind == StepKind::while_) {
+        if (auto last = of_while(*step, param, context))
+            return last;
+    }
     const Value *found = state_.params_of(*step).find(param);
     return found == nullptr ? std::nullopt : std::optional(copy_value(context, *found));
 }
@@ -125,18 +191,24 @@ std::optional<Value> ScopeParams::own_field(std::string_view field, sel::Context
 // Values that a turn is given only if it asks for them.
 std::optional<Value> ScopeParams::of_others(Need::What what, sel::Args args, sel::Context &context) {
     const auto [scope, step] = find_step(args[0].view());
-    const StepKind kind = what == Need::What::foreach ? StepKind::foreach : StepKind::subworkflow;
-    if (step == nullptr || step->node->kind != kind)
+    const bool is_loop = what == Need::What::foreach; // or a while
+    if (step == nullptr || (is_loop ? !step->node->is_loop() : step->node->kind != StepKind::subworkflow))
+        return std::nullopt;
+    const StepNode *inner = is_loop ? step->node->steps->find(args[1].view()) : nullptr;
+    const Param *param = inner == nullptr ? nullptr : inner->params.find(args[2].view());
+    if (is_loop && param == nullptr && (inner == nullptr || inner->sub_type.empty()))
         return std::nullopt;
     for (const Supply &supply : state_.run.supplies) {
         if (supply.scope != scope->now.id || supply.step != step->node->id || supply.inner != args[1].view() ||
             supply.param != args[2].view())
             continue;
-        return supply.json.empty() ? std::nullopt : std::optional(sel::read_json(context, supply.json));
+        if (supply.json.empty())
+            return std::nullopt;
+        return is_loop ? read_iterations(context, supply.json, param) : sel::read_json(context, supply.json);
     }
     // Iterations that have ended in this turn can be read only when it has been written.
     const bool had_ended = !step->new_attempt && (is_finished(step->before) || step->before == StepStatus::finishing);
-    if (kind == StepKind::foreach && (scope->is_new || !had_ended))
+    if (is_loop && (scope->is_new || !had_ended))
         throw NotYet{};
     throw NeedMore{{what, scope->now.id, step->node->id, state_.keep(std::string(args[1].view())),
                     state_.keep(std::string(args[2].view())), step->now.loop}};

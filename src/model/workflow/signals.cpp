@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "model/bounds.h"
 #include "model/workflow/param_json.h"
 #include "model/workflow/steps.h"
 #include "model/workflow/trigger_times.h"
+#include "model/zone.h"
 
 namespace scylla::model::workflow {
 
@@ -15,27 +17,48 @@ using sel::Value;
 // ---- time ----------------------------------------------------------------------------------------------------------
 
 void check_time_zone(const Reader &reader, const Object &trigger) {
-    const auto zone = reader.text(trigger, "timezone");
-    if (zone && reader.context().world.find_zone(*zone) == nullptr)
-        reader.problem(trigger.where.member("timezone"), "there is no time zone " + quoted(*zone));
+    const auto given = reader.text(trigger, "timezone");
+    if (!given)
+        return;
+    const auto zone = read_zone(*given);
+    if (!zone || (!zone->is_offset && reader.context().world.find_zone(*given) == nullptr))
+        reader.problem(trigger.where.member("timezone"), quoted(*given) + " must be " + std::string(k_zone_rule));
+}
+
+// Why it cannot be read.
+std::string rule_of_cron(std::string_view text) {
+    Cron read;
+    const CronFault fault = parse_cron(text, read);
+    if (fault != CronFault::fields && fault != CronFault::none)
+        return rule_of(fault);
+    return "It must have the five fields of Unix (minute, hour, day of the month, month, day of the week), or the six "
+           "or "
+           "seven of Quartz (a second before them, a year from 1970 to 2099 behind them).";
 }
 
 void check_cron(const Reader &reader, std::string_view text, const Where &where) {
     const auto times = read_trigger_cron(text);
     if (!times || times->cron.seconds != 0)
-        return reader.problem(where, quoted(text) + " is no cron expression");
+        return reader.problem(where, quoted(text) + " is no cron expression. " + rule_of_cron(text));
     const std::int64_t least = reader.limits().trigger_interval;
     if (const std::int64_t gap = shortest_gap(times->cron); gap < least)
         reader.problem(where, quoted(text) + " has times " + show_seconds(gap) + " apart, and at least " +
                                   show_seconds(least) + " are required");
+    const std::int64_t now = reader.context().world.now_millis() / 1'000;
+    if (!next_time(times->cron, now, [](std::int64_t /*moment*/) { return ZoneSpan{0, false, 0, 0}; }))
+        reader.problem(where, quoted(text) + " never comes: there is no such day from now on");
 }
 
 // A reference in it has nothing to refer to.
 void check_trigger_duration(const Reader &reader, const Object &trigger, std::string_view name, std::int64_t least) {
     reader.duration(trigger, name, {least, reader.limits().of_steps.timeout});
     const Value *given = trigger.map.find(name);
-    if (given != nullptr && given->type == sel::Type::string && given->view().find('$') != std::string_view::npos)
+    if (given == nullptr || given->type != sel::Type::string)
+        return;
+    if (given->view().find('$') != std::string_view::npos)
         reader.problem(trigger.where.member(name), "must not refer to parameters");
+    else if (parse_millis(given->view()) && !read_trigger_seconds(given->view()))
+        reader.problem(trigger.where.member(name), "must be a whole number of seconds, not " + quoted(given->view()));
 }
 
 void check_time_trigger(const Reader &reader, const Object &trigger) {
@@ -43,24 +66,26 @@ void check_time_trigger(const Reader &reader, const Object &trigger) {
     const auto type =
         reader.require_text(trigger, "type") ? reader.choice(trigger, "type", k_time_triggers) : std::nullopt;
     if (type == 0) {
-        reader.refuse_others(trigger, {"type", "cron", "timezone", "fuzzy_max_delay"});
+        reader.refuse_others(trigger, {"type", "cron", "timezone", "fuzzy_max_delay", "grace", "max_catch_up"});
         if (const auto cron = reader.require_text(trigger, "cron"))
             check_cron(reader, *cron, trigger.where.member("cron"));
     } else if (type == 1) {
-        reader.refuse_others(trigger, {"type", "expression", "timezone", "fuzzy_max_delay"});
+        reader.refuse_others(trigger, {"type", "expression", "timezone", "fuzzy_max_delay", "grace", "max_catch_up"});
         const auto name = reader.require_text(trigger, "expression");
         constexpr std::string_view k_names[] = {"@hourly", "@daily", "@weekly", "@monthly", "@yearly"};
         if (name && std::find(std::begin(k_names), std::end(k_names), *name) == std::end(k_names))
             reader.problem(trigger.where.member("expression"),
                            quoted(*name) + " is none of @hourly, @daily, @weekly, @monthly and @yearly");
     } else if (type == 2) {
-        reader.refuse_others(trigger, {"type", "interval", "timezone", "fuzzy_max_delay"});
+        reader.refuse_others(trigger, {"type", "interval", "timezone", "fuzzy_max_delay", "grace", "max_catch_up"});
         if (!reader.has(trigger, "interval"))
             reader.problem(trigger.where, R"(has no "interval")");
         check_trigger_duration(reader, trigger, "interval", reader.limits().trigger_interval);
     }
     check_time_zone(reader, trigger);
     check_trigger_duration(reader, trigger, "fuzzy_max_delay", 0);
+    check_trigger_duration(reader, trigger, "grace", 120);
+    reader.whole(trigger, "max_catch_up", {1, k_max_catch_up});
 }
 
 // ---- signals -------------------------------------------------------------------------------------------------------
@@ -128,9 +153,10 @@ std::size_t check_trigger_signal(const Reader &reader, const Object &signal) {
 }
 
 void check_signal_trigger(const Reader &reader, const Object &trigger) {
-    reader.refuse_others(trigger, {"definitions", "params", "condition", "dedup_expr"});
+    reader.refuse_others(trigger, {"definitions", "params", "condition", "dedup_expr", "grace"});
     reader.expression(trigger, "condition");
     reader.expression(trigger, "dedup_expr");
+    check_trigger_duration(reader, trigger, "grace", 1);
     read_user_params(reader, trigger, "params");
     const sel::Map *signals = reader.object(trigger, "definitions");
     if (signals == nullptr || signals->size == 0)

@@ -16,6 +16,18 @@ bool is_live(const LiveStep &step) noexcept {
            (!is_terminal(step.now.status) || is_retryable(step.now.status));
 }
 
+bool has_begun_work(const LiveStep &step) noexcept {
+    const bool had_work = step.before == StepStatus::running || step.before == StepStatus::waiting_for_permits;
+    return had_work && !step.is_new && !step.new_attempt && !is_terminal(step.now.status) &&
+           step.now.status != StepStatus::finishing;
+}
+
+std::string_view work_of(const LiveStep &step) noexcept {
+    return step.node->is_loop()                       ? work::iterations
+           : step.node->kind == StepKind::subworkflow ? work::subworkflow
+                                                      : work::task;
+}
+
 // Whether there are steps that the restart of an iteration has not chosen. Only these are left once no step can be
 // created.
 bool has_held_back(const LiveScope &scope) noexcept {
@@ -104,6 +116,7 @@ bool Advance::is_satisfied(LiveScope &scope, const LiveStep &step) {
 }
 
 void Advance::leave_out(LiveScope &scope, LiveStep &step) {
+    begin_anew(step);
     complete(scope, step, StepStatus::unsatisfied, std::vector<bool>(step.node->successors.size(), false));
 }
 
@@ -160,13 +173,18 @@ void Advance::set_due(LiveScope &scope, LiveStep &step) {
     step.now.due = step.now.due == 0 ? wakes : std::min(wakes, step.now.due);
 }
 
-// Postpones the step to the next turn, which follows at once.
-void Advance::postpone(LiveScope & /*scope*/, LiveStep &step, StepStatus status) {
+void Advance::leave_for_next_turn(LiveStep &step, Rest rest) {
+    step.now.due = k_next_turn;
+    state_.leave_rest(rest);
+    change(step);
+}
+
+// Postpones the step to the next turn.
+void Advance::postpone(LiveStep &step, StepStatus status, const NotYet &why) {
     step.now.status = status;
-    step.now.due = state_.now;
     if (status == StepStatus::finishing)
         keep_time(state_, step, status);
-    change(step);
+    leave_for_next_turn(step, why.is_slow ? Rest::slow : Rest::some);
 }
 
 // ---- success -------------------------------------------------------------------------------------------------------
@@ -178,28 +196,79 @@ void Advance::succeed(LiveScope &scope, LiveStep &step) {
         announce(scope, step, {});
 }
 
-// Ends a step as SUCCEEDED or SKIPPED. In FINISHING, edges mark a step that will be SKIPPED.
+namespace {
+
+// In FINISHING, edges keep those that are known, and in this member, as no step has an empty id, whether the step will
+// succeed. Otherwise it will be skipped.
+constexpr std::string_view k_succeeds = "";
+
+std::optional<bool> known_edge(const sel::Map &edges, std::string_view id) {
+    const sel::Value *found = edges.find(id);
+    return found == nullptr || found->type != sel::Type::boolean ? std::nullopt : std::optional(found->truth);
+}
+
+} // namespace
+
+// Goes on with a step in FINISHING.
+void Advance::finish(LiveScope &scope, LiveStep &step) {
+    if (!step.now.error.empty())
+        return complete_with_error(scope, step);
+    if (step.now.edges.empty())
+        return announce(scope, step, step.node->kind == StepKind::typed ? step.now.loop : std::string_view{});
+    bool succeeds = true;
+    if (attempt(scope, step, [&] { succeeds = known_edge(state_.edges_of(step), k_succeeds).value_or(true); }))
+        conclude(scope, step, succeeds ? StepStatus::succeeded : StepStatus::skipped);
+}
+
+// Evaluates the conditions of a step that has ended; each is a piece of work that the next turn may continue with.
+template <typename IsTaken>
+std::vector<bool> Advance::take_edges(LiveScope &scope, LiveStep &step, bool succeeds, IsTaken is_edge_taken) {
+    std::vector<bool> taken;
+    try {
+        for (const Edge &edge : step.node->successors) {
+            const auto known = step.now.edges.empty()
+                                   ? std::nullopt
+                                   : known_edge(state_.edges_of(step), scope.list->steps[edge.to].id);
+            taken.push_back(known ? *known : is_edge_taken(edge));
+        }
+    } catch (const NotYet &) {
+        std::string json = std::string("{\"\":") + (succeeds ? "true" : "false");
+        for (std::size_t i = 0; i < taken.size(); i++)
+            json +=
+                "," + json_text(scope.list->steps[step.node->successors[i].to].id) + (taken[i] ? ":true" : ":false");
+        step.now.edges = state_.keep(json + "}");
+        step.edges.reset();
+        throw;
+    } catch (...) { // a condition cannot be evaluated
+        step.now.edges = {};
+        step.edges.reset();
+        throw;
+    }
+    return taken;
+}
+
+// Ends a step as SUCCEEDED or SKIPPED.
 void Advance::conclude(LiveScope &scope, LiveStep &step, StepStatus status) {
     const StepStatus before = step.now.status;
+    const bool succeeds = status == StepStatus::succeeded;
     std::vector<bool> taken;
-    step.now.edges = {};
     try {
         const bool done = attempt(scope, step, [&] {
-            if (status == StepStatus::skipped)
+            if (!succeeds)
                 make_up_params(scope, step);
             step.now.status = status; // conditions can read it
             step.now.ended = state_.now;
-            for (const Edge &edge : step.node->successors)
-                taken.push_back(is_taken(state_, scope, step, edge));
+            taken = take_edges(scope, step, succeeds,
+                               [&](const Edge &edge) { return is_taken(state_, scope, step, edge); });
         });
         if (done)
             complete(scope, step, status, taken);
-    } catch (const NotYet &) {
+    } catch (const NotYet &why) {
         step.now.ended = 0;
         step.now.status = before;
-        if (status == StepStatus::skipped)
-            step.now.edges = "{}";
-        postpone(scope, step, StepStatus::finishing);
+        if (step.now.edges.empty()) // its parameters are not made up
+            step.now.edges = R"({"":false})";
+        postpone(step, StepStatus::finishing, why);
     }
 }
 
@@ -219,15 +288,14 @@ void Advance::complete_with_error(LiveScope &scope, LiveStep &step) {
     const bool have_failed = step.now.status == StepStatus::evaluating_params;
     std::vector<bool> taken;
     try {
-        if (!have_failed)
+        if (!have_failed && step.now.edges.empty()) // not only its conditions are left
             make_up_params(scope, step);
         step.now.status = StepStatus::completed_with_error; // conditions can read it
         step.now.ended = state_.now;
-        for (const Edge &edge : step.node->successors)
-            taken.push_back(is_taken_anyway(scope, step, edge));
-    } catch (const NotYet &) {
+        taken = take_edges(scope, step, false, [&](const Edge &edge) { return is_taken_anyway(scope, step, edge); });
+    } catch (const NotYet &why) {
         step.now.ended = 0;
-        return postpone(scope, step, StepStatus::finishing);
+        return postpone(step, StepStatus::finishing, why);
     }
     complete(scope, step, StepStatus::completed_with_error, taken);
 }
@@ -274,54 +342,159 @@ void Advance::fail_for_good(LiveScope &scope, LiveStep &step, std::string error)
         return complete_with_error(scope, step);
     end(scope, step, StepStatus::fatally_failed);
     if (step.node->failure_mode == FailureMode::fail_immediately)
-        stop_all(scope, StepStatus::stopped, &step);
+        halt(scope);
+}
+
+// A step that fails all has failed: what still runs in the scope is stopped.
+void Advance::halt(LiveScope &scope) {
+    const auto failed = std::find_if(scope.steps.begin(), scope.steps.end(), [&](const LiveStep &step) {
+        return step.now.status == StepStatus::fatally_failed && counts(scope, step) &&
+               step.node->failure_mode == FailureMode::fail_immediately;
+    });
+    if (failed == scope.steps.end())
+        return;
+    const std::string_view error = state_.keep(
+        "{\"message\":" + json_text("step " + quoted(failed->node->id) + " has failed, with FAIL_IMMEDIATELY") +
+        ",\"step\":" + json_text(failed->node->id) + "}");
+    if (!stop_all(scope, StepStatus::stopped, error))
+        put_back({.kind = EventKind::halt, .scope = scope.now.id});
+}
+
+// A loop fails when nothing runs inside of it any more.
+void Advance::give_up(LiveScope &scope, LiveStep &step, std::string error) {
+    if (withdraw(scope, step))
+        return fail_for_good(scope, step, std::move(error));
+    put_back({.kind = EventKind::give_up,
+              .scope = scope.now.id,
+              .step = step.node->id,
+              .attempt = step.now.attempt,
+              .data = state_.keep(std::move(error))});
 }
 
 void Advance::time_out(LiveScope &scope, LiveStep &step) {
-    withdraw(step);
-    fail(scope, step, FailureClass::timeout, R"({"code":"timeout","message":"the step has reached its timeout"})");
+    if (withdraw(scope, step))
+        return fail(scope, step, FailureClass::timeout,
+                    R"({"code":"timeout","message":"the step has reached its timeout"})");
+    step.now.due = 0;
+    change(step);
+    put_back({.kind = EventKind::timeout, .scope = scope.now.id, .step = step.node->id, .attempt = step.now.attempt});
 }
 
 // ---- stop ----------------------------------------------------------------------------------------------------------
 
-void Advance::stop(LiveScope &scope, LiveStep &step, StepStatus status) {
+// Whoever ends the work of a step first decides how the step ends. So nothing here ends a step whose work somebody else
+// is ending: these functions return false then, and the event is put back.
+
+// error: why, as JSON; empty: an action or the run tells.
+bool Advance::stop(LiveScope &scope, LiveStep &step, StepStatus status, std::string_view error) {
     if (!is_live(step))
-        return;
-    withdraw(step);
+        return true;
+    if (!withdraw(scope, step))
+        return false;
+    if (!error.empty())
+        step.now.error = error;
     end(scope, step, status);
+    return true;
 }
 
-void Advance::withdraw(LiveStep &step) {
-    const bool had_work = step.before == StepStatus::running || step.before == StepStatus::waiting_for_permits;
-    const bool was_begun = had_work && !step.is_new && !step.new_attempt;
-    if (was_begun && !is_terminal(step.now.status))
-        step.drops_work = true;
-    step.wants_work = false;
+// True: the step has no work any more, and the caller ends it. A step that is FINISHING has done its work.
+bool Advance::withdraw(LiveScope &scope, LiveStep &step) {
+    if (step.now.status == StepStatus::finishing)
+        return false;
+    bool is_over = true;
+    if (has_begun_work(step)) {
+        const auto gone = is_gone(scope, step);
+        if (!gone)
+            throw NeedMore{need_end_of(scope, step)};
+        is_over = *gone;
+    }
     if (step.node->is_loop())
-        stop_inside(step);
+        is_over = stop_inside(step) && is_over;
+    if (has_begun_work(step) && (is_over || step.node->is_loop())) {
+        step.drops_work = true;
+        change(step);
+    }
+    if (is_over)
+        step.wants_work = false;
+    return is_over;
+}
+
+Need Advance::need_end_of(const LiveScope &scope, const LiveStep &step) {
+    return {Need::What::end_work, scope.now.id, step.node->id, work_of(step), k_end_work, {}};
+}
+
+// Nothing: the turn was not given it.
+std::optional<bool> Advance::is_gone(const LiveScope &scope, const LiveStep &step) const {
+    for (const Supply &supply : state_.run.supplies)
+        if (supply.param == k_end_work && supply.scope == scope.now.id && supply.step == step.node->id)
+            return supply.json == "true";
+    return std::nullopt;
 }
 
 // Any action on a loop stops what is inside of it.
-void Advance::stop_inside(const LiveStep &loop) {
+bool Advance::stop_inside(const LiveStep &loop) {
+    bool all = true;
     for (LiveScope &scope : state_.scopes) {
         if (scope.loop != &loop || is_terminal(scope.now.status))
             continue;
-        stop_all(scope, StepStatus::stopped);
+        if (!stop_all(scope, StepStatus::stopped)) {
+            all = false;
+            continue;
+        }
         scope.now.status = RunStatus::stopped;
         scope.now.ended = state_.now;
         scope.is_changed = true;
     }
+    return all;
 }
 
-void Advance::stop_all(LiveScope &scope, StepStatus status, const LiveStep *but) {
+bool Advance::stop_all(LiveScope &scope, StepStatus status, std::string_view error) {
+    ask_for_all(scope);
+    if (!state_.needs.empty()) {
+        const Need last = state_.needs.back();
+        state_.needs.pop_back();
+        throw NeedMore{last};
+    }
+    bool all = true;
     scope.is_closed = true;
-    for (LiveStep &step : scope.steps) {
-        if (&step != but)
-            stop(scope, step, status);
+    for (LiveStep &step : scope.steps)
+        all = stop(scope, step, status, error) && all;
+    return all;
+}
+
+// What must be known before the steps of the scope can be stopped, in one go.
+void Advance::ask_for_all(const LiveScope &scope) {
+    for (const LiveStep &step : scope.steps) {
+        if (!is_live(step) || !has_begun_work(step))
+            continue;
+        if (!is_gone(scope, step))
+            state_.needs.push_back(need_end_of(scope, step));
+        for (const LiveScope &inside : state_.scopes)
+            if (inside.loop == &step && !is_terminal(inside.now.status))
+                ask_for_all(inside);
     }
 }
 
+// It comes again until its effect is possible, once in a turn.
+void Advance::put_back(const Event &event) {
+    const auto is_same = [&](const Event &other) {
+        return other.kind == event.kind && other.scope == event.scope && other.step == event.step &&
+               other.action == event.action;
+    };
+    if (std::any_of(state_.put_back.begin(), state_.put_back.end(), is_same))
+        return;
+    const auto given = std::find_if(state_.run.events.begin(), state_.run.events.end(), is_same);
+    state_.put_back.push_back(event);
+    state_.put_back.back().tries = given == state_.run.events.end() ? 1 : given->tries + 1;
+}
+
 // ---- the end of a scope --------------------------------------------------------------------------------------------
+
+// Whether the status of the scope depends on the step. A run is not about what an earlier run has left, which the
+// status of the instance is about. A loop needs all steps of its iterations.
+bool Advance::counts(const LiveScope &scope, const LiveStep &step) const noexcept {
+    return scope.around != nullptr || step.is_changed || step.now.run == state_.run.name.run;
+}
 
 void Advance::end_if_done(LiveScope &scope) {
     scope.is_touched = false;
@@ -331,7 +504,7 @@ void Advance::end_if_done(LiveScope &scope) {
     auto status = RunStatus::succeeded;
     for (const LiveStep &step : scope.steps) {
         const StepStatus of_step = step.now.status;
-        if (of_step == StepStatus::not_created)
+        if (of_step == StepStatus::not_created || !counts(scope, step))
             continue;
         if (is_live(step))
             return;

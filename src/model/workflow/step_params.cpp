@@ -10,6 +10,7 @@
 #include "model/sel/library.h"
 #include "model/workflow/no_params.h"
 #include "model/workflow/param_evaluate.h"
+#include "model/workflow/param_json.h"
 #include "model/workflow/param_merge.h"
 #include "model/workflow/param_values.h"
 #include "model/workflow/reader.h"
@@ -27,15 +28,6 @@ using sel::Value;
 constexpr std::string_view k_sleep = "sleep_seconds";
 constexpr std::string_view k_queue = "queue";
 
-// A number of seconds, or a duration in words.
-std::optional<std::int64_t> parse_millis(std::string_view text) noexcept {
-    constexpr std::int64_t k_most = INT64_MAX / 1'000;
-    const auto seconds = parse_whole(text);
-    if (!seconds)
-        return parse_duration(text);
-    return *seconds < 0 || *seconds > k_most ? std::nullopt : std::optional(*seconds * 1'000);
-}
-
 std::string fill_in(RunState &state, LiveScope &scope, LiveStep *step, std::string_view text) {
     if (text.find('$') == std::string_view::npos)
         return std::string(text);
@@ -47,7 +39,7 @@ std::string fill_in(RunState &state, LiveScope &scope, LiveStep *step, std::stri
 
 bool run_condition(RunState &state, ScopeParams &params, const sel::Program &program) {
     sel::Heap heap(state.limits.memory);
-    sel::Context context(heap, state.world, params, state.limits);
+    sel::Context context(heap, state.world, params, state.begin_evaluation());
     const Value value = sel::evaluate(program, context);
     const auto truth = to_type(context, value, ParamType::boolean);
     if (!truth)
@@ -72,9 +64,9 @@ ParamMap read_output(sel::Context &context, const ParamMap &params, const sel::M
     for (const sel::Map::Member &member : output.all()) {
         const std::string_view name = member.key.view();
         const Param *base = params.find(name);
-        const auto typed = base == nullptr ? std::nullopt : to_type(context, member.value, base->type);
         if (base == nullptr)
             fail_param(name, "the step has no such parameter to put out");
+        const auto typed = to_type(context, value_put_out(context, member.value, base->type), base->type);
         if (!typed)
             fail_param(name, "the parameter is " + std::string(name_of(base->type)) + ", and what was put out is " +
                                  std::string(sel::type_name(member.value)));
@@ -93,12 +85,22 @@ Value value_of(sel::Context &context, const Param &param) {
     return Value::of(map);
 }
 
-// The parameters that the restart of the run gives to the step; null: none.
-const sel::Map *given_to_step(RunState &state, const LiveScope &scope, const LiveStep &step) {
-    if (scope.around != nullptr || state.run.name.restart.empty() || state.restart().step_params == nullptr)
-        return nullptr;
-    const Value *found = state.restart().step_params->find(step.node->id);
+const sel::Map *find_given(const sel::Map *by_step, const LiveStep &step) {
+    const Value *found = by_step == nullptr ? nullptr : by_step->find(step.node->id);
     return found == nullptr || found->type != sel::Type::map ? nullptr : found->map;
+}
+
+// The parameters that somebody gives to the step; null: none.
+struct GivenToStep {
+    const sel::Map *at_start = nullptr;
+    const sel::Map *by_restart = nullptr;
+};
+GivenToStep given_to_step(RunState &state, const LiveScope &scope, const LiveStep &step) {
+    if (scope.around != nullptr)
+        return {};
+    const RunName &name = state.run.name;
+    return {name.step_params.empty() ? nullptr : find_given(&state.step_params(), step),
+            name.restart.empty() ? nullptr : find_given(state.restart().step_params, step)};
 }
 
 } // namespace
@@ -106,17 +108,19 @@ const sel::Map *given_to_step(RunState &state, const LiveScope &scope, const Liv
 std::string evaluate_step_params(RunState &state, LiveScope &scope, LiveStep &step) {
     ScopeParams params(state, scope, &step, false);
     sel::Heap heap(state.limits.memory);
-    sel::Context context(heap, state.world, params, state.limits);
-    const sel::Map *given = given_to_step(state, scope, step);
-    if (given == nullptr && step.node->sub_type.empty())
-        return write_values(context, evaluate_params(context, step.node->params));
+    sel::Context context(heap, state.world, params, state.begin_evaluation());
+    const auto [at_start, by_restart] = given_to_step(state, scope, step);
+    if (at_start == nullptr && by_restart == nullptr && step.node->sub_type.empty())
+        return write_values(context, evaluate_params(context, step.node->params, step.node->id));
     ParamMap merged =
         step.node->sub_type.empty() ? step.node->params : params_over_template(state, scope, step, context);
-    if (given != nullptr)
-        merge_params(context, merged, read_given(context, merged, *given),
+    if (at_start != nullptr)
+        merge_params(context, merged, read_given(context, merged, *at_start), {.source = ParamSource::launch});
+    if (by_restart != nullptr)
+        merge_params(context, merged, read_given(context, merged, *by_restart),
                      {.source = ParamSource::restart, .restart = true});
     finish_merge(merged);
-    return write_values(context, evaluate_params(context, merged));
+    return write_values(context, evaluate_params(context, merged, step.node->id));
 }
 
 std::optional<std::string> put_out(RunState &state, LiveScope &scope, LiveStep &step, std::string_view data) {
@@ -127,7 +131,12 @@ std::optional<std::string> put_out(RunState &state, LiveScope &scope, LiveStep &
     sel::Context context(heap, state.world, none, state.limits);
     const Value result = sel::read_json(context, data);
     const Value *output = result.type == sel::Type::map ? result.map->find("params") : nullptr;
-    if (output == nullptr || output->type != sel::Type::map || output->map->size == 0)
+    if (output == nullptr || output->is_null())
+        return std::nullopt;
+    if (output->type != sel::Type::map)
+        sel::fail(sel::FaultKind::value, "\"params\" of the result must be an object of parameters, and is " +
+                                             std::string(sel::type_name(*output)));
+    if (output->map->size == 0)
         return std::nullopt;
     ParamMap params = step.node->sub_type.empty() ? read_values(context, step.node->params, state.params_of(step))
                                                   : params_to_put_out(state, scope, step, context);
@@ -155,7 +164,9 @@ std::int64_t timeout_of(RunState &state, LiveScope &scope, LiveStep *step, std::
     const std::string filled = fill_in(state, scope, step, text);
     const auto millis = parse_millis(filled);
     const std::int64_t most = state.run.name.limits.of_steps.timeout;
-    if (!millis || *millis <= 0 || *millis > most * 1'000)
+    if (!millis)
+        sel::fail(sel::FaultKind::value, "the timeout " + no_duration(filled));
+    if (*millis <= 0 || *millis > most * 1'000)
         sel::fail(sel::FaultKind::value,
                   "the timeout " + quoted(filled) +
                       " cannot be non-positive or more than system limit: " + show_seconds(most));
@@ -172,8 +183,11 @@ std::int64_t sleep_of(RunState &state, LiveStep &step) {
         millis = seconds->number * 1'000;
     else if (seconds->type == sel::Type::double_ && seconds->real >= 0 && seconds->real <= static_cast<double>(most))
         millis = static_cast<std::int64_t>(std::ceil(seconds->real * 1'000));
-    else if (seconds->type == sel::Type::string)
+    else if (seconds->type == sel::Type::string) {
         millis = parse_millis(seconds->view());
+        if (!millis)
+            fail_param(k_sleep, no_duration(seconds->view()));
+    }
     if (!millis || *millis > most * 1'000)
         fail_param(k_sleep, "must be a time of at most " + show_seconds(most));
     return *millis;
@@ -257,43 +271,44 @@ namespace {
 
 struct RetryNumbers {
     std::int64_t limit;
-    std::int64_t wait; // seconds
+    std::int64_t wait; // milliseconds
     std::int64_t exponent;
-    std::int64_t longest;
+    std::int64_t longest; // milliseconds
 };
-constexpr RetryNumbers k_default_retries[] = {{2, 60, 2, 600}, {10, 60, 2, 3'600}, {0, 60, 2, 3'600}};
+constexpr std::int64_t k_second = 1'000;
+constexpr RetryNumbers k_default_retries[] = {{2, 60 * k_second, 2, 600 * k_second},
+                                              {10, 60 * k_second, 2, 3'600 * k_second},
+                                              {0, 60 * k_second, 2, 3'600 * k_second}};
 
-// An unreadable value counts as not given.
-std::int64_t number_of(RunState &state, LiveScope &scope, LiveStep &step, std::string_view text, std::int64_t other) {
+// A text that does not lead to a number within the bounds counts as not given.
+template <typename Read>
+std::int64_t number_of(RunState &state, LiveScope &scope, LiveStep &step, std::string_view text, Read read,
+                       std::int64_t least, std::int64_t most, std::int64_t other) {
+    const std::int64_t usual = std::min(other, most);
     if (text.empty())
-        return other;
+        return usual;
     try {
-        const std::string filled = fill_in(state, scope, &step, text);
-        return parse_whole(filled).value_or(parse_duration(filled).value_or(other * 1'000) / 1'000);
+        const std::optional<std::int64_t> number = read(fill_in(state, scope, &step, text));
+        return number && *number >= least && *number <= most ? *number : usual;
     } catch (const sel::Failure &failure) {
         if (failure.fault.kind == sel::FaultKind::stopped)
             throw;
-        return other;
+        return usual;
     }
-}
-
-std::int64_t within(std::int64_t number, std::int64_t least, std::int64_t most, std::int64_t other) noexcept {
-    return number < least || number > most ? other : number;
 }
 
 RetryNumbers numbers_of(RunState &state, LiveScope &scope, LiveStep &step, FailureClass why) {
     const RetryRule &rule = step.node->retries.of[static_cast<std::size_t>(why)];
     const RetryNumbers &other = k_default_retries[static_cast<std::size_t>(why)];
     const StepLimits &limits = state.run.name.limits.of_steps;
-    const auto number = [&](std::string_view text, std::int64_t RetryNumbers::*member, std::int64_t least,
-                            std::int64_t most) {
-        const std::int64_t usual = std::min(other.*member, most);
-        return within(number_of(state, scope, step, text, usual), least, most, usual);
+    const auto count = [&](std::string_view text, std::int64_t least, std::int64_t most, std::int64_t usual) {
+        return number_of(state, scope, step, text, parse_whole, least, most, usual);
     };
-    return {number(rule.limit, &RetryNumbers::limit, 0, limits.retries),
-            number(rule.wait, &RetryNumbers::wait, 1, limits.retry_wait),
-            number(rule.exponent, &RetryNumbers::exponent, 1, INT32_MAX),
-            number(rule.longest, &RetryNumbers::longest, 1, limits.retry_wait)};
+    const auto wait = [&](std::string_view text, std::int64_t usual) {
+        return number_of(state, scope, step, text, parse_millis, k_second, limits.retry_wait * k_second, usual);
+    };
+    return {count(rule.limit, 0, limits.retries, other.limit), wait(rule.wait, other.wait),
+            count(rule.exponent, 1, INT32_MAX, other.exponent), wait(rule.longest, other.longest)};
 }
 
 } // namespace
@@ -311,10 +326,12 @@ std::optional<std::int64_t> wait_before_retry(RunState &state, LiveScope &scope,
     const RetryNumbers numbers = numbers_of(state, scope, step, why);
     if (before >= numbers.limit)
         return std::nullopt;
-    std::int64_t seconds = numbers.wait;
-    for (std::int32_t i = 0; !step.node->retries.fixed && i < before && seconds < numbers.longest; i++)
-        seconds *= numbers.exponent;
-    return (step.node->retries.fixed ? seconds : std::min(seconds, numbers.longest)) * 1'000;
+    if (step.node->retries.fixed)
+        return numbers.wait;
+    std::int64_t millis = numbers.wait;
+    for (std::int32_t i = 0; i < before && millis < numbers.longest; i++)
+        millis *= numbers.exponent;
+    return std::min(millis, numbers.longest);
 }
 
 } // namespace scylla::model::workflow

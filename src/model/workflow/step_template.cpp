@@ -41,6 +41,8 @@ std::unique_ptr<LiveTemplate> read_template(RunState &state, std::string_view js
     const Value *limited = templates == nullptr ? nullptr : supply.map->find("limited");
     if (limited == nullptr || limited->type != sel::Type::array)
         sel::fail(sel::FaultKind::value, show_template(name) + " cannot be read");
+    if (templates->type == sel::Type::array && templates->array->size == 0) // the job type has no template at all
+        return read;
     Problems problems;
     try {
         auto joined = join_template(Reader(context, problems), *templates, name);
@@ -88,6 +90,8 @@ const LiveTemplate &template_of(RunState &state, LiveScope &scope, LiveStep &ste
             throw NeedMore{{Need::What::job_template, 0, {}, step.node->sub_type, state.keep(version), {}}};
         there = read_template(state, json, name);
     }
+    if (there->joined.type.empty())
+        return *there;
     if (std::string fault = type_fault(there->joined, name, step.node->type); !fault.empty())
         sel::fail(sel::FaultKind::value, std::move(fault));
     return *there;

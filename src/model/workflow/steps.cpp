@@ -18,6 +18,7 @@ namespace {
 
 using sel::Value;
 
+constexpr std::string_view k_kinds[] = {"step", "subworkflow", "foreach", "while", "template"};
 constexpr std::string_view k_backoffs[] = {"EXPONENTIAL_BACKOFF", "FIXED_BACKOFF"};
 
 bool is_sql(std::string_view type) noexcept {
@@ -124,7 +125,8 @@ private:
             return;
         const Where where = at.member("successors");
         for (const sel::Map::Member &member : successors->all()) {
-            reader_.expression({*successors, where}, member.key.view());
+            if (member.value.type != sel::Type::boolean)
+                reader_.expression({*successors, where}, member.key.view());
             const auto found = places_.find(member.key.view());
             if (found == places_.end()) {
                 reader_.problem(where, "there is no step " + quoted(member.key.view()) + " beside " + quoted(step.id));
@@ -239,9 +241,10 @@ private:
             reader_.flag(step, "explicit_params");
             return;
         case StepKind::foreach:
-            refuse_others(step, {"concurrency", "strict_ordering", "steps"});
+            refuse_others(step, {"concurrency", "strict_ordering", "loop_order", "steps"});
             reader_.whole(step, "concurrency", {1, limits_.concurrency});
             reader_.flag(step, "strict_ordering");
+            check_loop_order(step, params);
             return check_loop(step, kind, params, depth);
         case StepKind::while_:
             refuse_others(step, {"condition", "steps"});
@@ -300,9 +303,7 @@ private:
         const bool exists = std::any_of(known.begin(), known.end(), [&](const Value &job_type) {
             return job_type.type == sel::Type::string && job_type.view() == name.job_type;
         });
-        if (!exists)
-            reader_.problem(where, "there is no job template " + quoted(name.job_type));
-        else if (is_named)
+        if (exists && is_named) // a job type without any template adds nothing to its steps
             reader_.problem(where, "there is no " + show_template(name));
     }
 
@@ -332,6 +333,22 @@ private:
         } catch (const ParamFailure &failure) {
             reader_.problem(step.where.member("params").member(failure.name), show_fault(failure.fault));
         }
+    }
+
+    // The names of its loop parameters, each once. An object of jsonb does not keep the order of its members.
+    void check_loop_order(const Object &step, const ParamMap &params) const {
+        const sel::Array *order = reader_.array(step, "loop_order");
+        const Param *loop = params.find("loop_params");
+        if (order == nullptr || loop == nullptr || loop->type != ParamType::map)
+            return;
+        std::unordered_set<std::string_view> missing;
+        for (const auto &[name, param] : loop->members)
+            missing.insert(name);
+        bool is_sound = true;
+        for (const Value &name : order->values())
+            is_sound = is_sound && name.type == sel::Type::string && missing.erase(name.view()) == 1;
+        if (!is_sound || !missing.empty())
+            reader_.problem(step.where.member("loop_order"), "must have the name of each of the loop_params once");
     }
 
     // The names of its loop parameters are taken while the steps in it are checked.
@@ -372,13 +389,11 @@ private:
 } // namespace
 
 std::optional<StepKind> find_kind(std::string_view name) noexcept {
-    return name == "step"          ? std::optional(StepKind::typed)
-           : name == "subworkflow" ? std::optional(StepKind::subworkflow)
-           : name == "foreach"     ? std::optional(StepKind::foreach)
-           : name == "while"       ? std::optional(StepKind::while_)
-           : name == "template"    ? std::optional(StepKind::template_)
-                                   : std::nullopt;
+    const auto *found = std::find(std::begin(k_kinds), std::end(k_kinds), name);
+    return found == std::end(k_kinds) ? std::nullopt : std::optional(static_cast<StepKind>(found - k_kinds));
 }
+
+std::string_view name_of(StepKind kind) noexcept { return k_kinds[static_cast<std::size_t>(kind)]; }
 
 ParamMap read_user_params(const Reader &reader, const Object &of, std::string_view name) {
     const Value *json = of.map.find(name);

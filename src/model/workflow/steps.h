@@ -17,6 +17,7 @@ inline constexpr std::string_view k_failure_modes[] = {"FAIL_AFTER_RUNNING", "FA
 
 // The kind of a step, from the name of the member that an element of "steps" has.
 std::optional<StepKind> find_kind(std::string_view name) noexcept;
+std::string_view name_of(StepKind kind) noexcept;
 
 // Parameters with the members that a user may write.
 ParamMap read_user_params(const Reader &reader, const Object &of, std::string_view name);

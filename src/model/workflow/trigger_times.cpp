@@ -1,10 +1,9 @@
 #include "model/workflow/trigger_times.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "model/duration.h"
 #include "model/quartz.h"
-#include "model/workflow/reader.h"
 
 namespace scylla::model::workflow {
 
@@ -20,13 +19,9 @@ std::optional<TriggerTimes> read_trigger_cron(std::string_view text) noexcept {
 }
 
 std::optional<std::int64_t> read_trigger_seconds(std::string_view text) noexcept {
-    constexpr std::int64_t k_millis = 1'000;
-    std::int64_t whole = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), whole);
-    if (fault == std::errc{} && end == text.data() + text.size())
-        return whole;
-    const auto millis = parse_duration(text);
-    return millis ? std::optional(*millis / k_millis) : std::nullopt;
+    constexpr std::int64_t k_micros = 1'000'000;
+    const auto micros = read_fixed_duration(text);
+    return micros && *micros % k_micros == 0 ? std::optional(*micros / k_micros) : std::nullopt;
 }
 
 std::optional<TriggerTimes> read_trigger_interval(std::string_view text) noexcept {

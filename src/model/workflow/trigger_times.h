@@ -16,7 +16,7 @@ struct TriggerTimes {
 
 // The five fields of Unix, or the six or seven of Quartz. Nothing: they are invalid.
 std::optional<TriggerTimes> read_trigger_cron(std::string_view text) noexcept;
-// A number of seconds, or a duration in words. The times are the multiples of it since 1970.
+// A duration of whole seconds. The times are the multiples of it since 1970.
 std::optional<TriggerTimes> read_trigger_interval(std::string_view text) noexcept;
 std::optional<std::int64_t> read_trigger_seconds(std::string_view text) noexcept;
 

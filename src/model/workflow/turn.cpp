@@ -22,11 +22,14 @@ public:
             }
         }
         memory_.again = state_.again;
+        memory_.put_back = state_.put_back;
+        memory_.rest = state_.rest();
     }
 
 private:
     void collect(LiveScope &scope, LiveStep &step) {
         const bool same_params = step.is_stored && step.now.params.data() == step.params_before.data();
+        step.now.run = state_.run.name.run;
         step.place = memory_.steps.size();
         memory_.steps.push_back({.scope = scope.now.id,
                                  .is_new = step.is_new,
@@ -36,8 +39,8 @@ private:
                                  .before = step.before});
         if (step.rolls_up)
             memory_.rollups.emplace(step.place, std::move(*step.rollup));
-        if (step.forgets)
-            memory_.forgotten.push_back({scope.now.id, step.node->id});
+        if (const auto as = kept_as(scope, step))
+            memory_.kept.push_back({*as, scope.now.id, step.node->id});
         if (step.drops_work)
             memory_.cancels.push_back({step.node->is_loop()                       ? Cancel::What::iterations
                                        : step.node->kind == StepKind::subworkflow ? Cancel::What::subworkflow
@@ -61,6 +64,19 @@ private:
                                         .below = step.below});
         else
             collect_task(scope, step);
+    }
+
+    // What becomes of the iterations of a loop. Nothing: it has none, or they stay what they are.
+    static std::optional<Kept::As> kept_as(const LiveScope &scope, const LiveStep &step) noexcept {
+        if (scope.is_new || !step.is_stored || !step.node->is_loop())
+            return std::nullopt;
+        if (step.forgets)
+            return Kept::As::history;
+        const bool was_there = step.before != StepStatus::not_created;
+        const bool is_there = step.now.status != StepStatus::not_created;
+        if (was_there == is_there)
+            return std::nullopt;
+        return is_there ? Kept::As::present : Kept::As::aside;
     }
 
     // Not at once with a timeout, which is evaluated when the step begins.

@@ -32,7 +32,9 @@ struct TurnMemory {
     std::vector<Announcement> announcements{};
     std::vector<Wait> waits{};
     std::vector<Again> again{};
-    std::vector<Forgotten> forgotten{};
+    std::vector<Kept> kept{};
+    std::vector<PutBack> put_back{};
+    Rest rest = Rest::none;
     std::vector<Beginner> beginners{};
     std::map<std::size_t, Rollup> rollups{}; // that the turn has changed, by the index of the loop among the changes
 };

@@ -28,7 +28,7 @@ PATIENCE = 60  # seconds after the last fault in which nothing ends, though not 
 
 class Figures:
     def __init__(self):
-        self.ops, self.faults = Counter(), Counter()
+        self.ops, self.faults, self.acted = Counter(), Counter(), Counter()
         self.looks = self.violations = 0
         self.longest = 0.0
 
@@ -45,6 +45,7 @@ class Figures:
         print("operations: " + ", ".join(ops))
         print("acknowledged: " + ", ".join(f"{count} {name}" for name, count in sorted(self.ops.items())
                                            if name not in ("acknowledged", "unanswered", "refused")))
+        print("runs that were acted upon: " + ", ".join(f"{count} {name}" for name, count in sorted(self.acted.items())))
         print(f"faults: {sum(self.faults.values())}: " + ", ".join(f"{count} {name}" for name, count in sorted(self.faults.items())))
         print(f"comparisons: {self.looks}; everything had ended within {self.longest:.1f} s of the last fault")
         print(f"violations = {self.violations}", flush=True)
@@ -81,6 +82,7 @@ def play(server, folder, number, seconds, seed, figures):
         figures.longest = max(figures.longest, took)
     found += judge(server, record, prefix, True, figures)
     figures.count(record.ops.values())
+    figures.acted.update(acted_upon(server, prefix))
     found += leftovers(server, prefix)
     return found
 
@@ -100,6 +102,18 @@ def judge(server, record, prefix, final, figures):
     cut = time.monotonic()  # whatever the snapshot shows was begun before
     record.read()
     return Observer(record.until(cut), state, **rules_of(prefix, LIMIT)).judge() + problems
+
+
+def acted_upon(server, prefix):
+    """What has become of the runs that were stopped, killed, skipped and restarted."""
+    acted = names(prefix)["acted"]
+    connection = connect(server.dsn)
+    rows = ask(connection, """select action || case when step is null then '' else ' of a step' end || ': ' || outcome, count(*) from scylla.workflow_action
+            where workflow = %s group by 1
+        union all select 'attempts ' || status, count(*) from scylla.workflow_step_attempt where workflow = %s group by 1
+        union all select 'effects', count(*) from chaos_effect where workflow = %s""", acted, acted, acted)
+    connection.close()
+    return dict(rows)
 
 
 def leftovers(server, prefix):
@@ -125,7 +139,7 @@ def leftovers(server, prefix):
     known = names(prefix)
     for trigger in (known["trigger"], known["run_trigger"]):
         ask(connection, "select scylla.drop_trigger(%s)", trigger)
-    for queue in (f"{prefix}-open", f"{prefix}-limit", f"{prefix}-fair", known["ask"], known["handled"]):
+    for queue in (f"{prefix}-open", f"{prefix}-limit", f"{prefix}-fair", known["ask"], known["handled"], known["steps"], known["statements"]):
         ask(connection, "select scylla.alter_queue(%s, '{\"retention\": \"0\"}')", queue)
     connection.close()
     return found

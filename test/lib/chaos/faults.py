@@ -12,7 +12,8 @@ from state import ask, connect
 
 TABLES = ("task_spec", "task_waiting", "task_ready", "task_lease", "task_outcome", "task_gate", "task_plan", "task_dedup", "queue",
           "task_condition_end", "task_callback", "signal_sent", "signal_condition", "task_check", "task_memo", "signal_unseen",
-          "signal_arrival", "pool_line", "task_reservation")
+          "signal_arrival", "pool_line", "task_reservation", "workflow_run_state", "workflow_step_state", "workflow_iteration", "workflow_attempt",
+          "workflow_agenda", "workflow_action_state")
 
 
 class Faults:

@@ -11,6 +11,11 @@ TASKS = """select rn, queue, spec, status::text as status, priority, owner, atte
     case when starts_with(rn, %s) then args end as args
     from scylla.task where queue like %s"""
 PLANS = "select name, status from scylla.plan where name like %s"
+STEPS = """select instance, step, iteration, s.status, coalesce(e.n, 0) from
+    (select instance, step, coalesce(array_to_json(iterations)::text, '') as iteration, status from scylla.workflow_step
+     where workflow = %s and step <> 'each') s
+    full join (select instance, step, replace(iteration, ' ', '') as iteration, count(*) as n from chaos_effect where workflow = %s group by 1, 2, 3) e
+    using (instance, step, iteration)"""
 # What a completion leaves for the monitor to decide (docs/internals.md, Gates) looks like this until it has.
 IN_DOUBT = ("waits, but for nothing", "is open and has no live task, but is not finished")
 
@@ -34,6 +39,7 @@ def look(connection, prefix, final):
         cursor.execute("begin isolation level repeatable read, read only")
         try:
             cursor.execute(TASKS, (names(prefix)["trigger"] + "/", prefix + "-%"))
+            seen = time.monotonic()
             columns = [column.name for column in cursor.description]
             tasks = {row[0]: dict(zip(columns, row)) for row in cursor}
             cursor.execute(PLANS, (prefix + ".%",))
@@ -46,7 +52,7 @@ def look(connection, prefix, final):
             waits = look_at_waits(cursor, prefix)
         finally:
             cursor.execute("rollback")
-    return State(tasks, plans, prepared, taken, final, waits), problems
+    return State(tasks, plans, prepared, taken, seen, final, waits), problems
 
 
 def look_at_waits(cursor, prefix):
@@ -67,7 +73,8 @@ def look_at_waits(cursor, prefix):
         [rn for rn, in rows("select rn from scylla.task where queue = %s and status in ('waiting', 'ready', 'running')", known["ask"])],
         [rn for rn, in rows("select rn from scylla.pool_reservation where pool = %s", known["pool"])],
         rows("select instance, status, (initiator #>> array['signals', %s, 'params', 'n'])::int, (initiator #>> array['signals', %s, 'params', 'n'])::int "
-             "from scylla.workflow_run where workflow = %s", known["left"], known["right"], known["workflow"]))
+             "from scylla.workflow_run where workflow = %s", known["left"], known["right"], known["workflow"]),
+        {tuple(key): (status, effects) for *key, status, effects in rows(STEPS, known["acted"], known["acted"])})
 
 
 def unfinished(connection, prefix):
@@ -78,7 +85,7 @@ def unfinished(connection, prefix):
         + (select count(*) from scylla.plan where name like %s and status in ('building', 'running'))
         + (select count(*) from pg_prepared_xacts where gid like %s)
         + (select count(*) from scylla.trigger_signal where trigger in (%s, %s)) + (select count(*) from scylla.signal_unseen)
-        + (select count(*) from scylla.workflow_run where workflow = %s and ended is null)""",
+        + (select count(*) from scylla.workflow_run where workflow in (%s, %s) and ended is null)""",
                     prefix + "-%", known["ask"], known["handled"], prefix + ".%", prefix + ".%", known["trigger"], known["run_trigger"],
-                    known["workflow"])
+                    known["workflow"], known["acted"])
     return count

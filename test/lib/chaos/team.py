@@ -16,11 +16,12 @@ from waits import names
 
 POOL = {"slots": 4}
 STARTED = {"started": "by a trigger"}
-ROLES = ["submitter"] * 2 + ["worker"] * 5 + ["planner", "preparer", "idler", "waiter", "sender", "sender", "asker", "asker"]
+ROLES = ["submitter"] * 2 + ["worker"] * 5 + ["planner", "preparer", "idler", "waiter", "sender", "sender", "asker", "asker", "stepper", "stepper", "stepper"]
 
 # A handler that the server calls. It leaves a note, which exists if and only if its task is completed.
 HANDLER = """
 create table if not exists chaos_note (rn text not null);
+create table if not exists chaos_effect (workflow text, instance bigint, step text, iteration text);
 create or replace function chaos_handler(task scylla.task) returns jsonb language plpgsql as $$
 begin
     insert into chaos_note values (task.rn);
@@ -34,6 +35,9 @@ begin
     end if;
     return to_jsonb(task.attempt);
 end $$"""
+
+
+STATEMENT = "insert into chaos_effect values ($1 ->> 'of', ($1 ->> 'number')::bigint, 'statement', ''); select pg_sleep(random() * 0.5)"
 
 
 class Team:
@@ -115,9 +119,33 @@ def create_queues(connection, prefix, limit):
         Json({"initial": "20 ms", "max": "200 ms"}))
     ask(connection, "select scylla.create_pool(%s, %s)", known["pool"], Json(POOL))
     create_triggers(connection, prefix)
+    create_steps(connection, prefix)
     if not ask(connection, "select 1 from pg_roles where rolname = %s", IDLER):
         ask(connection, f"create role {IDLER} login")
     ask(connection, f"grant usage on schema scylla to {IDLER}; grant execute on all functions in schema scylla to {IDLER}")
+
+
+def create_steps(connection, prefix):
+    """A workflow whose runs are stopped, killed, skipped and restarted."""
+    known = names(prefix)
+    queue = known["steps"]
+    kinds = "error", "platform", "timeout"
+
+    def step(name, **more):
+        return {"step": {"id": name, "type": queue, "timeout": "3 seconds", "retry_policy": {
+            **{f"{kind}_retry_limit": 1 if kind == "timeout" else 20 for kind in kinds},
+            "backoff": {"type": "FIXED_BACKOFF", **{f"{kind}_retry_backoff_in_secs": 1 for kind in kinds}}}, **more}}
+
+    # Run by the server.
+    statement = step("statement", type="Sql", failure_mode="IGNORE_FAILURE", sql=STATEMENT, params={
+        "queue": {"type": "STRING", "value": known["statements"]}, "of": {"type": "STRING", "value": known["acted"]},
+        "number": {"type": "LONG", "expression": "params.getFromInstance('workflow_instance_id')"}})
+    loop = {"foreach": {"id": "each", "steps": [step("inner")], "transition": {"successors": {"last": "true"}},
+                        "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1, 2, 3]}}}}}}
+    steps = [step("first", transition={"successors": {"each": "true"}}), step("beside", failure_mode="FAIL_IMMEDIATELY"), statement, loop, step("last")]
+    ask(connection, "select scylla.create_queue(%s), scylla.create_queue(%s, handler => 'scylla.run_sql')", queue, known["statements"])
+    ask(connection, "select scylla.create_workflow(%s)", Json({"properties": {"owner": "chaos", "run_strategy": "parallel"},
+                                                               "workflow": {"id": known["acted"], "timeout": "20 seconds", "steps": steps}}))
 
 
 def create_triggers(connection, prefix):
@@ -154,7 +182,7 @@ def finish(team, patience):
     least = None
     session = Session(Recorder(team.folder, "finish"), team.dsn)
     connection = connect(team.dsn)
-    for role in ["calm"] * 4 + ["calm-sender", "calm-asker"]:
+    for role in ["calm"] * 4 + ["calm-sender", "calm-asker", "calm-stepper", "calm-stepper"]:
         team.hire(role)
     while (left := unfinished(connection, team.prefix)) and time.monotonic() - moved < patience:
         if least is None or left < least:

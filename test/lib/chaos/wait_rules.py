@@ -18,6 +18,7 @@ class WaitState:
     checks: list = field(default_factory=list)      # checks that live
     reserved: list = field(default_factory=list)    # tasks that hold something of a pool
     runs: list = field(default_factory=list)        # (instance, status, n of the left signal, n of the right one)
+    steps: dict = field(default_factory=dict)       # (instance, step, iteration) -> (status, how often it has had its effect)
 
 
 class WaitRules:
@@ -55,6 +56,7 @@ class WaitRules:
         self._sets()
         self._pools()
         self._handled()
+        self._steps()
         for rn, row in self.state.tasks.items():
             self._opened(rn, row)
         for rn, leases in self.observer.leases.items():
@@ -152,6 +154,17 @@ class WaitRules:
                 self.say("ghost set", f"task {rn} was started with {arg}, which nobody sent")
         return numbers[0]
 
+    # ---- steps of runs that are stopped, killed and restarted: what was done is recorded, and not done again
+
+    def _steps(self):
+        for key, (status, effects) in self.state.waits.steps.items():
+            if effects > 1:
+                self.say("effect", f"step {key} has been done {effects} times, though no restart does what has succeeded")
+            elif effects == 1 and self.state.final and status != "SUCCEEDED":
+                self.say("effect", f"step {key} was done and is {status}")
+            elif effects == 0 and status == "SUCCEEDED":
+                self.say("effect", f"step {key} is SUCCEEDED and was not done")
+
     # ---- pools and handlers
 
     def _pools(self):
@@ -180,7 +193,7 @@ class WaitRules:
     def failed(self, rn, part, policy):
         """Whether something that the task waits for may have failed or timed out, and so had to end the task."""
         for element in part.get("wait", ()):
-            if element.get("on_timeout") == {"cascade": "abort", "skip": "skip"}[policy] and self._timed_out(rn, element, self.state.taken):
+            if element.get("on_timeout") == {"cascade": "abort", "skip": "skip"}[policy] and self._timed_out(rn, element, self.state.seen):
                 return True
             if "callback" in element and part.get("on_failure") == policy and any(
                     verdict["do"] == "reject" for verdict in self._verdicts(element["callback"])):
@@ -221,7 +234,7 @@ class WaitRules:
             return
         part = self.observer.submitted(rn)
         for element in part.get("wait", ()):
-            if not self._values(rn, element, self.state.taken, part.get("on_failure")):
+            if not self._values(rn, element, self.state.seen, part.get("on_failure")):
                 self.say("gate", f"task {rn} is {row['status']}, though {element} has not ended")
 
     def _lease(self, rn, op, lease, task):

@@ -1,17 +1,17 @@
 """Clients of what work waits for besides tasks: signals, callbacks, checks, timeouts, triggers, pools, and functions that the
-server calls. Numbers come from the clock, so that waiters and senders use the same ones at about the same time.
+server calls; and of runs of workflows that others stop, kill and restart. Numbers come from the clock, so that waiters and senders use the same ones at about the same time.
 """
 import time
 
 from psycopg2.extras import Json
 
-from clients import Client, Submitter
+from clients import Client, Refused, Submitter
 
 
 def names(prefix):
     """What a round has of these."""
     return {"signal": f"{prefix}.s", "left": f"{prefix}.a", "right": f"{prefix}.b", "trigger": f"{prefix}.pair", "run_trigger": f"{prefix}.run",
-            "workflow": f"{prefix}.started", "pool": f"{prefix}-pool", "ask": f"ask.{prefix}", "handled": f"handled.{prefix}"}
+            "workflow": f"{prefix}.started", "pool": f"{prefix}-pool", "acted": f"{prefix}.acted", "steps": f"steps.{prefix}", "statements": f"sql.{prefix}", "ask": f"ask.{prefix}", "handled": f"handled.{prefix}"}
 
 
 def number():
@@ -113,7 +113,7 @@ class Sender(Client):
             self.end(self.random.choice(tokens)[0], self.random.choice(("resolve", "resolve", "reject")))
 
     def end(self, token, verb):
-        value = {"code": "no", "description": "", "args": {"by": self.name}} if verb == "reject" else {"by": self.name, "token": token}
+        value = {"code": "no", "message": "", "args": {"by": self.name}} if verb == "reject" else {"by": self.name, "token": token}
         part = {"do": verb, "token": token, "value": value}
         self.session.call([part], f"select scylla.{verb}_callback(%s, %s)", token, Json(value),
                           answer=lambda rows: [{**part, "won": rows[0][0]}])
@@ -164,4 +164,84 @@ class CalmAsker(Asker):
     yes = 1
 
 
-ROLES = {"waiter": Waiter, "sender": Sender, "asker": Asker, "calm-sender": CalmSender, "calm-asker": CalmAsker}
+class Stepper(Client):
+    """Starts runs and does their steps, each with an effect in the transaction that ends its task, which often stays open for a while, or is
+    prepared. Others of them stop, kill, skip and restart the same runs meanwhile."""
+
+    ends = ("commit", "commit", "commit", "rollback", "prepare")
+    gids = 0
+
+    def step(self):
+        choice = self.random.random()
+        if choice < 0.15:
+            self.session.query("select scylla.start_workflow(%s)", names(self.prefix)["acted"])
+        elif choice < 0.45:
+            self.act()
+        else:
+            self.work()
+        time.sleep(self.random.uniform(0.005, 0.03))
+
+    def act(self):
+        workflow = names(self.prefix)["acted"]
+        rows = self.session.query("select instance from scylla.workflow_run where workflow = %s order by instance desc limit 8", workflow)
+        if not rows:
+            return
+        instance = self.random.choice(rows)[0]
+        step = self.random.choice((("first",), ("beside",), ("statement",), ("each",), ("inner", [self.random.randint(1, 3)])))
+        call, *more = self.random.choice((("stop_run",), ("kill_run",), ("restart_run",), ("restart_run",), ("stop_step", *step), ("kill_step", *step),
+                                          ("skip_step", *step), ("skip_step", *step),
+                                          (self.random.choice(("stop_workflow", "kill_workflow")),) if self.chance(10) else ("restart_run",)))
+        names_of = (workflow,) if call.endswith("_workflow") else (workflow, instance, *more)
+
+        def act():
+            self.session.query(f"select scylla.{call}({', '.join(['%s'] * len(names_of))})", *names_of)
+            return [{"do": "idle"}]
+
+        def hold():
+            """A run that has ended would be restarted from the skipped step on, and do again what has succeeded."""
+            if not self.session.query("select 1 from scylla.workflow_run_state where workflow = %s and instance = %s and ended is null for update", workflow, instance):
+                raise Refused("ended")
+            return []
+
+        self.session.transaction([hold, act] if call == "skip_step" else [act])
+
+    def work(self):
+        rows = self.session.query("select rn, spec from scylla.lease(%s, %s, 1, '3 s')", names(self.prefix)["steps"], self.name)
+        for rn, spec in rows:
+            if not self.chance(3):  # otherwise forgotten: its lease expires
+                self.end(rn, spec)
+
+    def end(self, rn, spec):
+        def effect():
+            self.session.query("insert into chaos_effect values (%s, %s, %s, %s)", spec["workflow"], spec["instance"], spec["step"],
+                               str(spec.get("iteration", "")))
+            self.session.query("select status from scylla.complete(%s, %s)", rn, self.name)
+            return []
+
+        def otherwise():
+            call = self.random.choice(("fail", "abort", "yield"))
+            more = [] if call == "yield" else [Json({"code": "chaos"})]
+            self.session.query(f"select status from scylla.{call}(%s, %s{', %s' * len(more)})", rn, self.name, *more)
+            return []
+
+        def stay():
+            time.sleep(self.random.random() * self.random.choice((0, 0.05, 0.5)))
+            return [{"do": "idle"}]
+
+        self.gids += 1
+        how, gid = self.random.choice(self.ends), f"{self.prefix}.{self.name}.{self.gids}"
+        self.session.transaction([otherwise if self.chance(self.whims) else effect, stay], how, gid if how == "prepare" else None)
+        if how == "prepare":
+            stay()
+            self.session.resolve(gid, self.chance(70))
+
+    whims = 15
+
+
+class CalmStepper(Stepper):
+    ends = ("commit",)
+    whims = 0
+    step = Stepper.work
+
+
+ROLES = {"stepper": Stepper, "calm-stepper": CalmStepper, "waiter": Waiter, "sender": Sender, "asker": Asker, "calm-sender": CalmSender, "calm-asker": CalmAsker}

@@ -99,8 +99,11 @@ begin
                      from jsonb_array_elements(case when task -> 'args' <> 'null' then task -> 'args' else '[]' end) with ordinality _(e, n)),
             'no args', task ->> 'args' is null,
             'errors', (select jsonb_agg(case when e ->> 'code' in ('timeout', 'dependency-failed', 'dependency-timeout', 'queue-full', 'check-unused', 'elided')
-                                             then e || '{"description": "..."}' else e end order by n)
-                       from jsonb_array_elements(task -> 'errors') with ordinality _(e, n)),
+                                             then e || '{"message": "..."}' else e end order by n)
+                       from jsonb_array_elements(task -> 'errors') with ordinality _(of_task, n),
+                            -- Of the error of a check only the code: its message may be the implementation's.
+                            lateral (select case when of_task #> '{args,provider}' is not null and of_task #> '{args,error}' is not null
+                                                 then jsonb_set(of_task, '{args,error}', of_task #> '{args,error,code}') else of_task end) e (e)),
             'has deadline', task ->> 'deadline' is not null,
             'has not_before', task ->> 'not_before' is not null,
             'has answered', task ->> 'answered' is not null,

@@ -229,11 +229,11 @@ $$;
 
 create function driver.some_error() returns text language sql as $$
     select driver.literal(driver.pick_mostly(
-        array['{"code": "E1"}', '{"code": "E2", "args": {"n": 1}}', '{"code": "E3", "description": "why", "more": [1]}',
-              '{"code": "timeout", "description": "mine"}', '{"code": "elided"}',
+        array['{"code": "E1"}', '{"code": "E2", "args": {"n": 1}}', '{"code": "E3", "message": "why", "more": [1]}',
+              '{"code": "timeout", "message": "mine"}', '{"code": "elided"}',
               '{"code": "elided", "args": {"count": 7}}',
               '{"code": "E4", "args": [null]}'],
-        array['{}', '{"code": ""}', '{"code": null}', '{"code": 4}', '{"code": "E5", "description": 5}', '[]',
+        array['{}', '{"code": ""}', '{"code": null}', '{"code": 4}', '{"code": "E5", "message": 5}', '[]',
               '["code"]', '"code"', 'null', null]), 'jsonb');
 $$;
 

@@ -83,7 +83,7 @@ $$;
 
 create function twin.errors_marker(left_out bigint) returns jsonb language sql as $$
     select jsonb_build_object('code', 'elided', 'args', jsonb_build_object('count', left_out),
-                              'description', left_out || ' errors are left out here');
+                              'message', left_out || ' errors are left out here');
 $$;
 
 -- How many entries the eleventh one of a full list stands for: a marker for all that it counts, any other for itself.
@@ -129,14 +129,18 @@ create function twin.errors_with(t twin.task, error jsonb) returns jsonb languag
     select twin.appended(t.errors, error, 'twin.errors_marker');
 $$;
 
--- An error that a worker reports: an object with a code; args and description have defaults, also for a null; other keys are kept.
+-- An error that a worker reports: an object with a code; args and message have defaults, also for a null; other keys are kept.
+-- A description is the message where there is none.
 create function twin.checked_error(error jsonb) returns jsonb language plpgsql as $$
 begin
     perform twin.check_argument('error', jsonb_typeof(error) = 'object', 'It must be an object.');
     perform twin.check_argument('error', jsonb_typeof(error -> 'code') = 'string' and error ->> 'code' <> '',
                                 'It must have a string "code" that is not empty.');
-    error := error - array(select k from unnest('{args,description}'::text[]) k where error -> k = 'null');
-    perform twin.check_argument('error', coalesce(jsonb_typeof(error -> 'description'), 'string') = 'string',
-                                'Its "description" must be a string.');
-    return '{"args": {}, "description": ""}' || error;
+    error := error - array(select k from unnest('{args,message,description}'::text[]) k where error -> k = 'null');
+    if error ? 'description' and not error ? 'message' then
+        error := error - 'description' || jsonb_build_object('message', error -> 'description');
+    end if;
+    perform twin.check_argument('error', coalesce(jsonb_typeof(error -> 'message'), 'string') = 'string',
+                                'Its "message" must be a string.');
+    return '{"args": {}, "message": ""}' || error;
 end $$;

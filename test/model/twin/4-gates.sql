@@ -39,11 +39,13 @@ create function twin.ended_by(t twin.task, g twin.gate, moment timestamptz) retu
 declare
     late boolean := twin.verdict(g, moment) = 'timed out';
 begin
-    t.errors := twin.errors_with(t, jsonb_build_object('description', 'it has failed, or is late') || case
+    t.errors := twin.errors_with(t, jsonb_build_object('message', 'it has failed, or is late') || case
         when late then jsonb_build_object('code', 'dependency-timeout', 'args', jsonb_build_object('gate', g.ord))
         else jsonb_build_object('code', 'dependency-failed', 'args', case
             when g.provider < 0 then jsonb_build_object('error', (select c.value from twin.condition c where c.id = g.provider))
-            else jsonb_build_object('provider', (select p.rn from twin.task p where p.id = g.provider)) end) end);
+            else (select jsonb_build_object('provider', p.rn)
+                         || case when g.kind = 'check' and p.errors <> '[]' and (p.status = 'aborted' or p.attempt = 0) then jsonb_build_object('error', p.errors -> -1) else '{}' end
+                  from twin.task p where p.id = g.provider) end) end);
     t.skipped := 'skip' = case when late then g.on_timeout else g.on_failure end;
     return twin.ended(t, case when t.skipped then 'cancelled' else 'aborted' end::twin.task_status, moment);
 end $$;
@@ -64,7 +66,7 @@ begin
     if failed.id is not null then
         t.errors := twin.errors_with(t, jsonb_build_object(
             'code', 'dependency-failed', 'args', jsonb_build_object('provider', failed.rn),
-            'description', format('a task that this one depends on was %s', failed.status)));
+            'message', format('a task that this one depends on was %s', failed.status)));
         t.skipped := t.on_failure = 'skip';
         return twin.ended(t, case when t.skipped then 'cancelled' else 'aborted' end::twin.task_status, moment);
     end if;

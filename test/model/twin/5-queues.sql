@@ -20,7 +20,7 @@ create function twin.member_interval(value jsonb, name text) returns interval la
 begin
     return twin.member(value, name, 'string')::interval;
 exception when invalid_datetime_format or datetime_field_overflow or interval_field_overflow then
-    perform twin.refuse_argument(name, 'It must be an interval.');
+    perform twin.refuse_argument(name, 'It must be a number of seconds, or numbers with units, the largest first, as "90", "1.5 hours", "1 day 2 hours" or "PT30M".');
 end $$;
 
 -- How to wait between tries: null or an object, all members of which are optional.

@@ -240,7 +240,7 @@ end $$;
 -- The end of a task for which there is no room. Others may depend on it.
 create function twin.shed(t twin.task, moment timestamptz) returns twin.task language plpgsql as $$
 begin
-    t.errors := twin.errors_with(t, '{"code": "queue-full", "args": {}, "description": "the queue has reached its max_depth"}');
+    t.errors := twin.errors_with(t, '{"code": "queue-full", "args": {}, "message": "the queue has reached its max_depth"}');
     return twin.ended(t, 'cancelled', moment);
 end $$;
 
@@ -326,7 +326,7 @@ create function twin.element_time(element jsonb, key text) returns timestamptz l
 begin
     return twin.element_value(element, key, 'string')::timestamptz;
 exception when invalid_datetime_format or datetime_field_overflow or invalid_parameter_value then
-    perform twin.refuse_argument(key, 'It must be a timestamp.');
+    perform twin.refuse_argument(key, 'It must be a time as ISO 8601 has it.');
 end $$;
 
 create function twin.element_names(element jsonb, key text) returns text[] language plpgsql as $$

@@ -339,6 +339,7 @@ begin
     first_failure := t;
     first_failure.failures := 1;
     t.answers := t.answers + 1;
+    t.failures := 0; -- an answer ends the series
     return twin.shown_to_owner(twin.given_back(
         t, null, coalesce(retry_after, case when t.is_check then twin.check_interval(t.id) end, twin.retry_delay(first_failure))));
 end $$;

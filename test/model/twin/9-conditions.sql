@@ -140,7 +140,7 @@ begin
     for asked in select * from twin.task c where c.is_check and twin.is_live(c) order by c.id loop
         wanted := (select max(w.priority) from twin.waiters(asked.id) w);
         if wanted is null then
-            asked.errors := twin.errors_with(asked, '{"code": "check-unused", "args": {}, "description": "nobody waits for it"}');
+            asked.errors := twin.errors_with(asked, '{"code": "check-unused", "args": {}, "message": "nobody waits for it"}');
             perform twin.ended(asked, 'cancelled', moment);
         elsif wanted > asked.priority then
             perform twin.raise_priority(asked, wanted, moment);

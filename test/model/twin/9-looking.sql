@@ -48,7 +48,7 @@ begin
         if twin.is_exhausted(t) then
             t.updated := clock_timestamp();
             t.history := twin.history_with(t, 'TaskTimeout');
-            t.errors := twin.errors_with(t, '{"code": "timeout", "args": {}, "description": "the lease expired"}');
+            t.errors := twin.errors_with(t, '{"code": "timeout", "args": {}, "message": "the lease expired"}');
             t.owner := null;
             perform twin.ended(t, 'aborted');
         else

@@ -151,7 +151,7 @@ begin
         scylla.task_gate, scylla.task_plan, scylla.task_dedup, scylla.event, scylla.schedule,
         scylla.task_condition_end, scylla.task_callback, scylla.signal_name, scylla.signal_sent, scylla.signal_condition, scylla.signal_shape,
         scylla.task_check, scylla.task_memo, scylla.signal_trigger, scylla.signal_trigger_input, scylla.signal_unseen, scylla.signal_arrival,
-        scylla.resource_pool, scylla.pool_report, scylla.pool_line, scylla.task_reservation, scylla.pool_head;
+        scylla.resource_pool, scylla.pool_change, scylla.pool_report, scylla.pool_line, scylla.task_reservation, scylla.pool_head;
     perform scylla.create_queue('q', retry => '{"initial": "1 min"}'), scylla.create_queue('limited', max_running => 4),
         scylla.create_queue('watched', events => true, notify => true), scylla.create_queue('empty'),
         scylla.create_queue('aged', aging => 0.1);

@@ -184,7 +184,7 @@ select scylla.submit('q', '{"text": "ärgerlich \"quoted\"\\ \t"}', rn => 'wüst
 select scylla.submit('settings', '[1, null, {"a": []}]', rn => 'waiting', not_before => now() + interval '1 day');
 select scylla.submit('q', '3', rn => 'retried');
 select scylla.lease_task('retried', 'w', timeout => '2 h');
-select scylla.fail('retried', 'w', '{"code": "later", "args": {"x": 1}, "description": "try again"}', retry_after => '3 h');
+select scylla.fail('retried', 'w', '{"code": "later", "args": {"x": 1}, "message": "try again"}', retry_after => '3 h');
 select scylla.submit('settings', '4', rn => 'running', max_attempts => 5);
 select scylla.lease_task('running', 'w1');
 select scylla.yield('running', 'w1');

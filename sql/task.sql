@@ -80,23 +80,28 @@ comment on view scylla._ended is 'A part of scylla.task.';
 
 create or replace view scylla.task as
     select rn, queue, spec, 'ready'::scylla.task_status as status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered,
+           coalesce(nullif(errors -> -1 ->> 'message', ''), errors -> -1 ->> 'code') as error_message
     from scylla._ready
 union all
     select rn, queue, spec, 'running'::scylla.task_status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered,
+           coalesce(nullif(errors -> -1 ->> 'message', ''), errors -> -1 ->> 'code') as error_message
     from scylla._running
 union all
     select rn, queue, spec, 'waiting'::scylla.task_status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered,
+           coalesce(nullif(errors -> -1 ->> 'message', ''), errors -> -1 ->> 'code') as error_message
     from scylla._waiting
 union all
     select rn, queue, spec, 'completed'::scylla.task_status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered,
+           coalesce(nullif(errors -> -1 ->> 'message', ''), errors -> -1 ->> 'code') as error_message
     from scylla._completed
 union all
     select rn, queue, spec, status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered,
+           coalesce(nullif(errors -> -1 ->> 'message', ''), errors -> -1 ->> 'code') as error_message
     from scylla._ended;
 
 comment on view scylla.task is 'One row per task, as the statement''s snapshot sees it.';
@@ -130,3 +135,4 @@ comment on column scylla.task.pool is
 comment on column scylla.task.state is 'What the worker that deferred it has left for the next one.';
 comment on column scylla.task.answers is 'How often its workers have answered "not yet".';
 comment on column scylla.task.answered is 'When one last did.';
+comment on column scylla.task.error_message is 'What its last error says: the message, or the code of an error without one; null: there is none.';

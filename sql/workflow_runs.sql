@@ -57,7 +57,8 @@ create or replace view scylla.workflow_step with (security_barrier) as
            case when s.loop ? 'values' then s.params || jsonb_build_object('loop_params', s.loop -> 'values') else s.params end as params, s.error, s.created,
            s.started, s.ended, s.due, t.rn as task, s.error_retries, s.platform_retries, s.timeout_retries, s.edges as transitions, s.rollup,
            case when s.signals is not null then scylla._step_signals(s.signals, s.ended) end as signals,
-           scylla._step_times(s.created, s.started, s.ended, s.status, s.times) as times
+           scylla._step_times(s.created, s.started, s.ended, s.status, s.times) as times,
+           coalesce(nullif(s.error ->> 'message', ''), s.error ->> 'code') as error_message
     from scylla.workflow_run_state r
     join (select id, id as root, null::bigint[] as numbers, false as past from scylla.workflow_run_state
           union all select id, root, numbers, past or aside from scylla.workflow_iteration) i on i.root = r.id -- each by an index, as nothing else is asked inside
@@ -94,6 +95,7 @@ comment on column scylla.workflow_step.signals is
     'The signals that it waits for or has waited for, an array in the order of its definition: objects with status (PENDING; MATCHED: with the
 seq, params and sent of the signal; SKIPPED: it went on without; CANCELED: it ended without), signal, match and since; null: there are none.';
 comment on column scylla.workflow_step.times is 'When the attempt entered each of its statuses: an object of times, by status.';
+comment on column scylla.workflow_step.error_message is 'What the error says: its message, or the code of an error without one.';
 
 -- Each value has been given by the last layer that has it.
 create or replace view scylla._workflow_run_param with (security_barrier) as
@@ -187,13 +189,14 @@ comment on column scylla.workflow_loop_iteration.ended is 'When it ended; null: 
 -- The earlier attempts of each step, and its last one.
 create or replace view scylla.workflow_step_attempt with (security_barrier) as
     select r.workflow, r.instance, coalesce(a.run, s.run) as run, s.step, i.numbers as iterations, n.attempt, coalesce(a.status, s.status) as status,
-           case when a.attempt is null then s.params else a.params end as params, case when a.attempt is null then s.error else a.error end as error,
+           case when a.attempt is null then s.params else a.params end as params, e.error,
            coalesce(a.created, s.created) as created, case when a.attempt is null then s.started else a.started end as started,
            case when a.attempt is null then s.ended else a.ended end as ended, t.rn as task,
            case when coalesce(s.signals, a.signals) is null then null when a.attempt is null then scylla._step_signals(s.signals, s.ended)
                 else scylla._step_signals(a.signals, a.ended) end as signals,
            case when a.attempt is null then scylla._step_times(s.created, s.started, s.ended, s.status, s.times)
-                else scylla._step_times(a.created, a.started, a.ended, a.status, a.times) end as times
+                else scylla._step_times(a.created, a.started, a.ended, a.status, a.times) end as times,
+           coalesce(nullif(e.error ->> 'message', ''), e.error ->> 'code') as error_message
     from scylla.workflow_run_state r
     join (select id, id as root, null::bigint[] as numbers from scylla.workflow_run_state
           union all select id, root, numbers from scylla.workflow_iteration) i on i.root = r.id
@@ -201,6 +204,7 @@ create or replace view scylla.workflow_step_attempt with (security_barrier) as
     cross join lateral generate_series(1, s.attempt) n (attempt)
     left join scylla.workflow_attempt a on a.scope = s.scope and a.step = s.step and a.attempt = n.attempt
          and (n.attempt < s.attempt or s.status = 'NOT_CREATED')
+    cross join lateral (select case when a.attempt is null then s.error else a.error end as error) e
     left join scylla.task_spec t on t.id = case when a.attempt is null then s.task else a.task end
     where (select scylla._may_view(h.owner, h.viewers || h.runners, h.admins) from scylla.workflow_head h
            where h.id = r.workflow and h.created <= r.created);
@@ -220,3 +224,4 @@ comment on column scylla.workflow_step_attempt.ended is 'When it ended; null: no
 comment on column scylla.workflow_step_attempt.task is 'The name of its task; null: it has none any more.';
 comment on column scylla.workflow_step_attempt.signals is 'As in scylla.workflow_step.';
 comment on column scylla.workflow_step_attempt.times is 'As in scylla.workflow_step.';
+comment on column scylla.workflow_step_attempt.error_message is 'As in scylla.workflow_step.';

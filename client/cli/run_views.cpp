@@ -7,9 +7,6 @@ namespace scylla::cli {
 
 namespace {
 
-// The error of a step on one line.
-constexpr const char *k_error = "coalesce(error ->> 'message', error ->> 'code') as error";
-
 int print(const context &given, const call &draw) {
     std::cout << *session{given.connection}.ask("select " + draw.sql(), draw.values()) << '\n';
     return 0;
@@ -20,11 +17,11 @@ int print(const context &given, const call &draw) {
 int show_run_tree(const context &given, const view_run_options &options) {
     session server{given.connection};
     const std::string columns =
-        std::string{"repeat('  ', depth) || case kind when 'iteration' then 'iteration ' || name || coalesce(' ' "
-                    "|| (params - 'loop_index')::text, '') when 'iterations' then count || ' iterations' else "
-                    "name end as step, status, attempt, started, "
-                    "date_trunc('second', coalesce(ended, now()) - started) as time, "} +
-        k_error;
+        "repeat('  ', depth) || case kind when 'iteration' then 'iteration ' || name || coalesce(' ' "
+        "|| (params - 'loop_index')::text, '') when 'iterations' then count || ' iterations' else "
+        "name end as step, status, attempt, started, "
+        "date_trunc('second', coalesce(ended, now()) - started) as time, "
+        "coalesce(nullif(error ->> 'message', ''), error ->> 'code') as error";
     show(server,
          "select " + (given.json ? "*" : columns) + " from scylla.run_tree($1, $2::bigint, $3::int, $4::boolean)",
          {options.workflow, options.instance, options.max_iterations, options.failed_first ? "true" : "false"},
@@ -35,8 +32,8 @@ int show_run_tree(const context &given, const view_run_options &options) {
 int show_failed_steps(const context &given, const failed_steps_options &options) {
     session server{given.connection};
     const std::string columns =
-        std::string{"workflow_id || '/' || instance_id as run, step, iterations, attempt, status, ended, task, "} +
-        k_error;
+        "workflow_id || '/' || instance_id as run, step, iterations, attempt, status, ended, task, "
+        "error_message as error";
     show(server, "select " + (given.json ? "*" : columns) + " from scylla.failed_steps($1, $2::bigint, $3::int)",
          {options.workflow, options.instance, options.limit}, given.rows());
     return 0;

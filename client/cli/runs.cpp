@@ -107,8 +107,8 @@ int show_run(const context &given, const run_options &options) {
     session server{given.connection};
     require_run(server, options);
     const std::string columns = given.json ? "*"
-                                           : "run, step, iterations, attempt, status, started, ended, coalesce(error "
-                                             "->> 'message', error ->> 'code') as error";
+                                           : "run, step, iterations, attempt, status, started, ended, "
+                                             "error_message as error";
     show(server,
          "select " + columns +
              " from scylla.workflow_step where workflow = $1 and instance = $2::bigint order by run, created, step, "

@@ -211,9 +211,8 @@ int list_dead_tasks(const context &given, const dead_options &options) {
                           .argument("code", options.code)
                           .argument("max_tasks", options.limit);
     const std::string columns = given.json ? "*"
-                                           : "rn, queue, errors -> -1 ->> 'code' as code, errors -> -1 ->> "
-                                             "'message' as message, attempt, owner, "
-                                             "date_trunc('second', updated) as updated";
+                                           : "rn, queue, errors -> -1 ->> 'code' as code, error_message as "
+                                             "message, attempt, owner, date_trunc('second', updated) as updated";
     show(server, "select " + columns + " from " + dead.sql(), dead.values(), given.rows());
     return 0;
 }

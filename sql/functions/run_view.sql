@@ -124,7 +124,7 @@ Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance;
 -- Searches loops and subworkflows that are not complete, and in these only what has not succeeded, however much has.
 create or replace function scylla._failed_steps(run bigint, viewer bigint, max_steps int)
     returns table (workflow_id text, instance_id bigint, step text, iterations bigint[], attempt int, status text, ended timestamptz, params jsonb,
-                   error jsonb, task text)
+                   error jsonb, task text, error_message text)
     language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
     with recursive scope (id, workflow, instance, numbers, parent, step, failed) as (
         select r.id, r.workflow, r.instance, null::bigint[], null::bigint, null::text collate "C", null::boolean
@@ -145,7 +145,8 @@ create or replace function scylla._failed_steps(run bigint, viewer bigint, max_s
              order by r.run desc limit 1)
         ) inside
     )
-    select scope.workflow, scope.instance, s.step, scope.numbers, s.attempt, s.status, s.ended, s.params, s.error, t.rn
+    select scope.workflow, scope.instance, s.step, scope.numbers, s.attempt, s.status, s.ended, s.params, s.error, t.rn,
+           coalesce(nullif(s.error ->> 'message', ''), s.error ->> 'code')
     from scope
     join scylla.workflow_step_state s on s.scope = scope.id and scylla._is_failed(s.status)
     left join scylla.task_spec t on t.id = s.task
@@ -160,7 +161,7 @@ comment on function scylla._failed_steps is 'Internal: for failed_steps().';
 
 create or replace function scylla.failed_steps(workflow text, instance bigint, max_steps int = 1000)
     returns table (workflow_id text, instance_id bigint, step text, iterations bigint[], attempt int, status text, ended timestamptz, params jsonb,
-                   error jsonb, task text)
+                   error jsonb, task text, error_message text)
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_failed_steps';
 comment on function scylla.failed_steps is
 'The steps because of which an instance has failed or will fail, including those in its loops and subworkflows, in the order in which they failed.

@@ -41,6 +41,7 @@ enum Column : std::size_t {
     state,
     answers,
     answered,
+    error_message,
     known_columns
 };
 
@@ -72,6 +73,26 @@ Jsonb *results_of_providers(Store &store, const store::SpecRow &spec_row) {
 // Version 0.1 accepted values whose text is too large to be sent. They are not shown, so that they block no other task.
 Jsonb *shown(Jsonb *value) {
     return value != nullptr && text_is_larger(value, model::k_max_sent_bytes) ? nullptr : value;
+}
+
+// The member of an object, if it is a text that is not empty.
+std::optional<std::string_view> text_member(JsonbContainer *object, std::string_view key) {
+    JsonbValue value;
+    if (getKeyJsonValueFromContainer(object, key.data(), static_cast<int>(key.size()), &value) == nullptr ||
+        value.type != jbvString || value.val.string.len == 0)
+        return std::nullopt;
+    return std::string_view{value.val.string.val, static_cast<std::size_t>(value.val.string.len)};
+}
+
+// What the last error says; null: there is none.
+text *message_of(Jsonb *errors) {
+    const uint32 count = errors != nullptr ? JB_ROOT_COUNT(errors) : 0;
+    const JsonbValue *last = count > 0 ? getIthJsonbValueFromContainer(&errors->root, count - 1) : nullptr;
+    if (last == nullptr || last->type != jbvBinary || !JsonContainerIsObject(last->val.binary.data))
+        return nullptr;
+    const auto message = text_member(last->val.binary.data, "message");
+    const auto said = message ? message : text_member(last->val.binary.data, "code");
+    return said ? cstring_to_text_with_len(said->data(), static_cast<int>(said->size())) : nullptr;
 }
 
 // What the task keeps from run to run. A lease that has not ended, or has ended the task, leaves nothing; but a copy of
@@ -147,7 +168,9 @@ void put_specification(const Row &row, Store &store, const Task &task) {
 
 // The rest of what users put in.
 void put_content(const Row &row, const Task &task) {
-    row.set_array(errors, shown(task.carry.errors));
+    Jsonb *shown_errors = shown(task.carry.errors);
+    row.set_array(errors, shown_errors);
+    row.set_pointer(error_message, message_of(shown_errors));
     row.set_array(history, full_history(task.carry.history, task.owner, task.carry.attempt, task.leased));
     row.set_json(result, shown(task.result));
     row.set_json(metrics, shown(task.metrics));

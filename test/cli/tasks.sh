@@ -92,7 +92,7 @@ is "$(sql "select count(*) || ' ' || bool_and((e ->> 'inserted')::boolean) from 
 # ---- get --------------------------------------------------------------------------------------------------------------
 
 run scylla get mail-1
-is "$status $(grep '^priority' <<<"$output")" '0 priority      5' 'get shows a column per line'
+is "$status $(grep '^priority' <<<"$output")" '0 priority       5' 'get shows a column per line'
 run scylla get mail-1 --json
 is "$(sql "select '$output'::jsonb = to_jsonb(t) from scylla.get_task('mail-1') as t")" t 'get --json'
 run scylla get mail-1 --field spec

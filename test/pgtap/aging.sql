@@ -57,7 +57,7 @@ with one_by_one as materialized (select rn, i from generate_series(1, 150) i, la
 select rn, i::bigint as n from one_by_one;
 insert into got select rn, 150 + n from scylla.lease('crowd', 'w', 1000) with ordinality l
     (rn, queue, spec, status, priority, progress, created, updated, owner, deadline, errors, history, result, metrics, args,
-     attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered, n);
+     attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered, error_message, n);
 select results_eq('select n, rn from got order by n', 'select n, rn from expected order by n', 'leases follow the formula');
 
 -- What comes back keeps its age.

@@ -13,7 +13,7 @@ select signature_is('list_tasks',
 select columns_are('scylla', 'task', array['rn', 'queue', 'spec', 'status', 'priority', 'progress', 'created',
                                            'updated', 'owner', 'deadline', 'errors',
                                           'history', 'result', 'metrics', 'args', 'attempt', 'failures', 'max_attempts',
-                                          'not_before', 'plan', 'key', 'pool', 'state', 'answers', 'answered']);
+                                          'not_before', 'plan', 'key', 'pool', 'state', 'answers', 'answered', 'error_message']);
 select results_eq(
     $$select attname::text collate "default", format_type(atttypid, atttypmod) from pg_attribute
     where attrelid = 'scylla.task'::regclass and attnum > 0 order by attnum$$,
@@ -25,7 +25,7 @@ select results_eq(
              ('attempt', 'integer'),
              ('failures', 'integer'), ('max_attempts', 'integer'), ('not_before', 'timestamp with time zone'),
              ('plan', 'text'), ('key', 'text'), ('pool', 'text'), ('state', 'jsonb'), ('answers', 'bigint'),
-             ('answered', 'timestamp with time zone')$$,
+             ('answered', 'timestamp with time zone'), ('error_message', 'text')$$,
     'the columns of the view, in their order');
 select enum_has_labels('scylla', 'task_status',
                        array['waiting', 'ready', 'running', 'completed', 'aborted', 'cancelled']);

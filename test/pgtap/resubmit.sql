@@ -131,6 +131,13 @@ select is((select string_agg(rn, ' ') from scylla.dead_tasks('many')), 'm7 m5 m4
 select is((select string_agg(rn, ' ') from scylla.dead_tasks('many', 'disk')), 'm7 m2', 'by the code of their last error');
 select is((select string_agg(rn, ' ') from scylla.dead_tasks('many', max_tasks => 2)), 'm7 m5', 'only so many');
 select is((select string_agg(rn, ' ') from scylla.dead_tasks() where queue in ('many', 'full')), 'm7 m5 m4 m3 m2 m1', 'of all queues: those that were resubmitted are not among them');
+do $$ begin
+    perform scylla.submit('said', to_jsonb(n), rn => 'said ' || n), scylla.lease_task('said ' || n, 'w') from generate_series(1, 2) n;
+    perform scylla.fail('said 1', 'w', '{"code": "net", "message": "no route"}', '0'), scylla.lease_task('said 1', 'w');
+    perform scylla.abort('said 1', 'w', '{"code": "disk", "message": "no space"}'), scylla.abort('said 2', 'w', '{"code": "disk"}');
+end $$;
+select is((select string_agg(rn || ': ' || error_message, ', ' order by rn) from scylla.dead_tasks('said')), 'said 1: no space, said 2: disk',
+          'error_message is what the last error says, or its code if it says nothing');
 select is_empty($$select from scylla.dead_tasks('none')$$, 'a queue that does not exist has none');
 select is((select string_agg(rn || coalesce(new_rn, '-'), ' ') from scylla.resubmit_many('many', code => 'net', preview => true)), 'm1- m3- m4- m5-', 'a preview shows what would be resubmitted, oldest first');
 select is((select count(*) from scylla.resubmissions where queue = 'many'), 0::bigint, 'and does nothing');

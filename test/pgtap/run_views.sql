@@ -92,13 +92,13 @@ select unalike(tree('all', 0, true), '%iteration _ %', 'none of them if none is 
 
 -- ---- what has failed ------------------------------------------------------------------------------------------------------
 
-select results_eq($$select workflow_id, instance_id, step, iterations, attempt, status, params -> 'x', error ->> 'message' from scylla.failed_steps('all', 1)$$,
+select results_eq($$select workflow_id, instance_id, step, iterations, attempt, status, params -> 'x', error_message from scylla.failed_steps('all', 1)$$,
     $$values ('all', 1::bigint, 'copy', '{2}'::bigint[], 1, 'FATALLY_FAILED', '1'::jsonb, 'no good 1'), ('all', 1, 'copy', '{3}', 1, 'FATALLY_FAILED', '2', 'no good 2')$$,
     'the steps that have failed, not the loop that failed because of them');
 select scylla.abort(rn, 'w', '{"code": "worse", "message": "no good either"}') from scylla.lease('b', 'w') \g /dev/null
 select advance();
 select is(status('all'), 'FAILED', 'the run has failed');
-select is((select array_agg(workflow_id || '/' || instance_id || ' ' || step order by n) from scylla.failed_steps('all', 1) with ordinality f (workflow_id, instance_id, step, i, a, s, e, p, er, t, n)),
+select is((select array_agg(workflow_id || '/' || instance_id || ' ' || step order by n) from scylla.failed_steps('all', 1) with ordinality f (workflow_id, instance_id, step, i, a, s, e, p, er, t, em, n)),
           '{all/1 copy,all/1 copy,child/1 c1}', 'a failure in a subworkflow is told as its own, the first one first');
 select is((select count(*) from scylla.failed_steps('all', 1, 2)), 2::bigint, 'no more than are wanted');
 select is((select array_agg(task = (select task from scylla.workflow_step s where s.workflow = 'child' and s.step = 'c1')) from scylla.failed_steps('child', 1)), '{t}', 'with its task');
@@ -116,6 +116,11 @@ select scylla.abort(rn, 'w', '{"code": "x"}') from scylla.lease('b', 'w') \g /de
 select advance();
 select is(steps('tolerant'), 'broken FATALLY_FAILED, copy{1} FATALLY_FAILED, copy{2} FATALLY_FAILED, each COMPLETED_WITH_ERROR, lost FATALLY_FAILED, missed COMPLETED_WITH_ERROR', 'a run with failures of all kinds');
 select is((select array_agg(step order by step) from scylla.failed_steps('tolerant', 1)), '{broken,lost}', 'of which these matter');
+select is((select string_agg(step || coalesce(iterations::text, '') || ': ' || error_message, ', ' order by step, iterations) from scylla.workflow_step
+           where workflow = 'tolerant' and step in ('copy', 'missed')),
+          'copy{1}: no good 0, copy{2}: no good 1, missed: x', 'error_message has the message of an error, or the code of one without');
+select is_empty($$select from scylla.workflow_step s join scylla.workflow_step_attempt a using (workflow, instance, step, attempt)
+                  where s.iterations is not distinct from a.iterations and s.error_message is distinct from a.error_message$$, 'also in all attempts');
 
 -- A subworkflow that is not waited for is named only.
 select make('async', jsonb_build_array(call('sub', 'child', '{"sync": false}'))) \g /dev/null
@@ -228,7 +233,7 @@ grant usage on schema test to scylla_test_looker;
 select scylla.grant_workflow('all', 'scylla_test_looker', 'view') \g /dev/null
 set local role scylla_test_looker;
 select unalike(tree('all'), '%child/1%', 'a subworkflow that one may not view is not looked into');
-select is((select array_agg(step order by n) from scylla.failed_steps('all', 1) with ordinality f (workflow_id, instance_id, step, i, a, s, e, p, er, t, n)), '{copy,copy,sub}', 'its step is what has failed');
+select is((select array_agg(step order by n) from scylla.failed_steps('all', 1) with ordinality f (workflow_id, instance_id, step, i, a, s, e, p, er, t, em, n)), '{copy,copy,sub}', 'its step is what has failed');
 select is(raised($$select scylla.run_tree('child', 1)$$), raised($$select scylla.workflow_dot('child')$$), 'without the privilege all are refused alike');
 select alike(raised($$select scylla.run_tree('child', 1)$$), '42501 scylla.workflow/privilege%', 'with 42501');
 reset role;

@@ -86,19 +86,25 @@ begin
         detail = format(E'scylla: %s\n  twin: %s', coalesce(theirs, 'null'), coalesce(ours, 'null'));
 end $$;
 
+-- Codes of errors that are not a worker's.
+create function driver.own_codes() returns text[] language sql as $$
+    select '{timeout,dependency-failed,dependency-timeout,queue-full,check-unused,elided}'::text[]
+$$;
+
 -- Everything of a task that must be the same on both sides. Times cannot be, but how they relate can. The descriptions
 -- of errors that are not a worker's are left to the implementation.
 -- The numbers and times of signals are each side's own.
 create function driver.facts(task jsonb, just_written boolean) returns jsonb language plpgsql as $$
 begin
-    return (task - array['created', 'updated', 'deadline', 'not_before', 'answered', 'history', 'errors', 'args'])
+    return (task - array['created', 'updated', 'deadline', 'not_before', 'answered', 'history', 'errors', 'error_message', 'args'])
         || jsonb_build_object(
             'history', (select jsonb_agg(e - 'time' order by n)
                         from jsonb_array_elements(task -> 'history') with ordinality _(e, n)),
             'args', (select jsonb_agg(case when jsonb_typeof(e) = 'object' and e ? 'seq' then e - '{seq,sent}'::text[] else e end order by n)
                      from jsonb_array_elements(case when task -> 'args' <> 'null' then task -> 'args' else '[]' end) with ordinality _(e, n)),
             'no args', task ->> 'args' is null,
-            'errors', (select jsonb_agg(case when e ->> 'code' in ('timeout', 'dependency-failed', 'dependency-timeout', 'queue-full', 'check-unused', 'elided')
+            'error_message', case when task #>> '{errors,-1,code}' = any (driver.own_codes()) then '...' else task ->> 'error_message' end,
+            'errors', (select jsonb_agg(case when e ->> 'code' = any (driver.own_codes())
                                              then e || '{"message": "..."}' else e end order by n)
                        from jsonb_array_elements(task -> 'errors') with ordinality _(of_task, n),
                             -- Of the error of a check only the code: its message may be the implementation's.

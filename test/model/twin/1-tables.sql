@@ -220,7 +220,7 @@ create type twin.task_row as (
     rn text, queue text, spec jsonb, status twin.task_status, priority int, progress real, created timestamptz,
     updated timestamptz, owner text, deadline timestamptz, errors jsonb, history jsonb, result jsonb, metrics jsonb,
     args jsonb, attempt int, failures int, max_attempts int, not_before timestamptz, plan text, key text, pool text,
-    state jsonb, answers bigint, answered timestamptz
+    state jsonb, answers bigint, answered timestamptz, error_message text
 );
 
 -- The results of the tasks that it depends on, in the order in which it names them; null where there is none. Then the values of
@@ -244,7 +244,7 @@ create function twin.shown(t twin.task) returns twin.task_row language sql as $$
            t.history, t.result, t.metrics, twin.args(t), t.attempt, t.failures, t.max_attempts,
            coalesce(t.due, t.not_before), (select p.name from twin.plan p where p.id = t.plan), t.key,
            (select r.pool from twin.reservation r where r.task = t.id and r.chosen),
-           t.state, t.answers, t.answered;
+           t.state, t.answers, t.answered, coalesce(nullif(t.errors -> -1 ->> 'message', ''), t.errors -> -1 ->> 'code');
 $$;
 
 -- A worker that reports about a task gets it back without what it has already, and what may be large.

@@ -409,6 +409,10 @@ struct failed_steps_options : run_options {
     maybe_text limit;
 };
 int show_failed_steps(const context &, const failed_steps_options &);
+struct explain_run_options : failed_steps_options {
+    maybe_text step;
+};
+int explain_run(const context &, const explain_run_options &);
 int draw_run_as_dot(const context &, const run_options &);
 int draw_run_as_mermaid(const context &, const run_options &);
 int draw_workflow_as_dot(const context &, const workflow_version_options &);

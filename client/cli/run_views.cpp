@@ -39,6 +39,15 @@ int show_failed_steps(const context &given, const failed_steps_options &options)
     return 0;
 }
 
+int explain_run(const context &given, const explain_run_options &options) {
+    session server{given.connection};
+    const std::string columns =
+        "workflow_id || '/' || instance_id as run, step_id as step, iterations, waits_for, since, until, detail";
+    show(server, "select " + (given.json ? "*" : columns) + " from scylla.explain_run($1, $2::bigint, $3, $4::int)",
+         {options.workflow, options.instance, options.step, options.limit}, given.rows());
+    return 0;
+}
+
 int show_run_rollup(const context &given, const run_options &options) {
     session server{given.connection};
     require_run(server, options);

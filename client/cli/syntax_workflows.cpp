@@ -330,6 +330,18 @@ private:
         option(command, "--limit", o->limit, "N", "Maximum number of steps. Default: 1000.");
     }
 
+    void add_why(CLI::App &run) {
+        auto [command, o] =
+            add(run, "why",
+                "Show what a run, or one of its steps, waits for.\n\n"
+                "Signals, permits, pools, workers, breakpoints, pauses, retries, the run strategy; also "
+                "in its loops and subworkflows. No rows: it has succeeded.",
+                explain_run);
+        name_run(command, *o);
+        argument(command, "STEP", o->step, "Only this step, and what is in it.");
+        option(command, "--limit", o->limit, "N", "Maximum number of rows. Default: 100.");
+    }
+
     void add_timeline(CLI::App &run) {
         auto [command, o] = add(run, "timeline",
                                 "Show the events of an instance and its steps.\n\n"
@@ -360,6 +372,7 @@ private:
     void view_runs(CLI::App &run) {
         add_tree(run);
         add_failed(run);
+        add_why(run);
         of_run(run, "rollup",
                "Show the number of leaf steps of an instance by status.\n\n"
                "Up to ten of those that are running, waiting or failed are named: step[iterations]:attempt.",

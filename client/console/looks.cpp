@@ -349,6 +349,13 @@ constexpr const char *k_step = R"(
                    where workflow = $1 and instance = $2::bigint and ($3::integer is null or run = $3::integer) and step = $4
                      and )" OF_ITERATIONS R"( order by id desc limit 1)))";
 
+// What the last run of an instance, or a step of it, waits for. $4: only in these iterations.
+constexpr const char *k_why = R"(
+    select coalesce(json_agg(w), '[]') from (
+        select workflow_id as workflow, instance_id as instance, step_id as step, iterations, waits_for, since, until, detail
+        from scylla.explain_run($1, $2::bigint, $3, 1000)
+        where $4::text is null or array_to_string(iterations, ',') = $4 limit 50) w)";
+
 constexpr const char *k_workers = R"(
     select coalesce(json_agg(w), '[]') from (
         select worker, queue, leases, oldest_lease, last_heartbeat, next_deadline, progress
@@ -388,6 +395,7 @@ const std::vector<look> &looks() {
         {"timeline", k_timeline, {"workflow", "instance"}, 10s},
         {"lineage", k_lineage, {"workflow", "instance"}, 5s},
         {"step", k_step, {"workflow", "instance", "run", "step", "iterations"}, 1000ms},
+        {"why", k_why, {"workflow", "instance", "step", "iterations"}, 1000ms},
         {"workers", k_workers, {}, 2s},
         {"monitor", k_monitor, {}, 2s},
     };

@@ -85,6 +85,27 @@ std::vector<failed_step> client::failed_steps(const workflow_name &workflow, std
     return steps;
 }
 
+std::vector<run_wait> client::explain_run(const workflow_name &workflow, std::int64_t instance,
+                                          const std::optional<std::string> &step, int max_rows) {
+    std::vector<run_wait> waits;
+    const pqxx::result rows = m_executor->run(sql::explain_run, {text(workflow, "workflow"), std::to_string(instance),
+                                                                 text(step, "step"), std::to_string(max_rows)});
+    for_each_row(rows, [&](const auto &row) {
+        run_wait wait;
+        wait.workflow = workflow_name{std::string{text_of(row[0])}};
+        wait.instance = to_int64(text_of(row[1]));
+        if (!row[2].is_null())
+            wait.step = text_of(row[2]);
+        wait.iterations = to_numbers(row[3]);
+        wait.waits_for = text_of(row[4]);
+        wait.since = to_time(row[5]);
+        wait.until = to_time(row[6]);
+        wait.detail = text_of(row[7]);
+        waits.push_back(std::move(wait));
+    });
+    return waits;
+}
+
 std::string client::workflow_dot(const workflow_name &workflow, const std::string &version) {
     return std::string{
         text_of(m_executor->run(sql::workflow_dot, {text(workflow, "workflow"), checked(version, "version")})[0][0])};

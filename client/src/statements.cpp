@@ -288,6 +288,10 @@ const statement run_tree{
 const statement failed_steps{"scylla_failed_steps",
                              "select workflow_id, instance_id, step, iterations, attempt, status, " MICROSECONDS(
                                  "ended") ", params, error, task from scylla.failed_steps($1, $2::bigint, $3::int)"};
+const statement explain_run{
+    "scylla_explain_run",
+    "select workflow_id, instance_id, step_id, iterations, waits_for, " MICROSECONDS("since") ", " MICROSECONDS(
+        "until") ", detail from scylla.explain_run($1, $2::bigint, $3, $4::int)"};
 const statement workflow_dot{"scylla_workflow_dot", "select scylla.workflow_dot($1, $2)"};
 const statement workflow_mermaid{"scylla_workflow_mermaid", "select scylla.workflow_mermaid($1, $2)"};
 const statement run_dot{"scylla_run_dot", "select scylla.run_dot($1, $2::bigint)"};
@@ -461,6 +465,7 @@ const statement *const k_all[] = {&create_plan,
                                   &advance,
                                   &run_tree,
                                   &failed_steps,
+                                  &explain_run,
                                   &workflow_dot,
                                   &workflow_mermaid,
                                   &run_dot,

@@ -40,8 +40,8 @@ extern const statement sel_eval, interpolate;
 extern const statement validate_workflow, create_workflow, activate_workflow, deactivate_workflow, alter_workflow,
     drop_workflow, create_job_template, drop_job_template, grant_workflow, revoke_workflow;
 extern const statement start_workflow, start_workflows, set_output, restart_run, stop_run, kill_run, unblock_run,
-    unblock_workflow, advance, run_tree, failed_steps, workflow_dot, workflow_mermaid, run_dot, run_mermaid, run_gantt,
-    lineage_dot, lineage_mermaid;
+    unblock_workflow, advance, run_tree, failed_steps, explain_run, workflow_dot, workflow_mermaid, run_dot,
+    run_mermaid, run_gantt, lineage_dot, lineage_mermaid;
 extern const statement backfill, preview_backfill, pause_backfill, resume_backfill, cancel_backfill;
 extern const statement stop_workflow, kill_workflow, stop_step, kill_step, skip_step, restart_step, bypass_step;
 extern const statement pause_step, resume_step, set_breakpoint, drop_breakpoint, pause_workflow, resume_workflow;

@@ -524,6 +524,24 @@ TEST_F(Calls, Workflows) {
     EXPECT_TRUE(c.failed_steps(workflow, 1).empty());
     thrown<not_found>([&] { c.run_tree(workflow, 2); });
     thrown<not_found>([&] { c.failed_steps(workflow, 2); });
+    EXPECT_TRUE(c.explain_run(workflow, 1).empty());
+    const workflow_name waiting{"calls_waits"};
+    c.create_workflow(json{R"({"properties": {"owner": "ann"}, "workflow": {"id": "calls_waits", "steps": [
+        {"step": {"id": "s", "type": "NoOp", "signal_dependencies": [{"name": "calls_never"}]}}]}})"});
+    c.start_workflow(waiting);
+    while (c.explain_run(waiting, 1).at(0).waits_for != "signal calls_never")
+        c.advance();
+    const auto waits = c.explain_run(waiting, 1, "s");
+    ASSERT_EQ(waits.size(), 1U);
+    EXPECT_EQ(waits[0].workflow, waiting);
+    EXPECT_EQ(waits[0].instance, 1);
+    EXPECT_EQ(waits[0].step, "s");
+    EXPECT_TRUE(waits[0].iterations.empty());
+    EXPECT_TRUE(waits[0].since);
+    EXPECT_FALSE(waits[0].until);
+    EXPECT_EQ(waits[0].detail, "No signal \"calls_never\" has come.");
+    c.kill_run(waiting, 1);
+    thrown<not_found>([&] { c.explain_run(workflow, 1, "no such step"); });
     thrown<invalid_argument>([&] { c.run_tree(workflow, 1, -1); });
     EXPECT_EQ(c.workflow_dot(workflow).substr(0, 7), "digraph");
     EXPECT_EQ(c.workflow_mermaid(workflow, "1").substr(0, 9), "flowchart");

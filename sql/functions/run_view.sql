@@ -169,6 +169,163 @@ The loops and subworkflows that failed because of them are left out, and so are 
   max_steps  1..100000
 Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance; 22023 bad argument.';
 
+-- What holds the caller's steps back, except for what explain_waiting() says of a task: such a row has only the task. Searches loops and
+-- subworkflows that have not ended.
+create or replace function scylla._explain_run(run bigint, viewer bigint, only_step text, max_rows int)
+    returns table (workflow_id text, instance_id bigint, step text, iterations bigint[], waits_for text, since timestamptz, until timestamptz,
+                   detail text, task bigint)
+    language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
+    with recursive monitor (detail) as materialized (
+        select case when exists (select from pg_stat_activity a where a.backend_type = 'scylla monitor' and a.datname = current_database())
+                    then 'The engine comes to it next.' else 'No monitor runs in this database. CALL scylla.advance() does its work.' end
+    ), scope (id, workflow, instance, run, version, status, numbers, path) as (
+        select r.id, r.workflow, r.instance, r.run, r.version, r.status, null::bigint[], '{}'::text[] collate "C"
+        from scylla.workflow_run_state r where r.id = _explain_run.run
+        union all
+        select inside.*
+        from scope
+        join scylla.workflow_step_state s on s.scope = scope.id and s.loop is not null and s.ended is null and s.status <> 'NOT_CREATED'
+        cross join lateral (
+            select i.id, scope.workflow, scope.instance, scope.run, scope.version, null::text, i.numbers, scope.path || s.step from scylla.workflow_iteration i
+            where i.parent = s.scope and i.step = s.step and not i.past and not i.aside and i.ended is null
+            union all
+            (select r.id, r.workflow, r.instance, r.run, r.version, r.status, null::bigint[], scope.path || s.step
+             from scylla.workflow_run_state r join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
+             where r.workflow = s.loop ->> 'workflow' and r.instance = (s.loop ->> 'instance')::bigint and r.ended is null
+               and scylla._may_role_view(_explain_run.viewer, h.owner, h.viewers || h.runners, h.admins)
+             order by r.run desc limit 1)
+        ) inside
+    ), paused as (
+        select h.workflow, format('workflow %s to be resumed', h.workflow) as waits_for, h.created as since,
+               format('Role "%s" has paused it: resume_workflow() lets it continue.', h.author) as detail
+        from scylla.workflow_hold h where h.kind = 'workflow'
+    ), of_run as (
+        -- A run that has not begun.
+        select scope.*, w.*
+        from scope
+        join scylla.workflow_run_state r on r.id = scope.id
+        join scylla.workflow_head h on h.id = r.workflow
+        cross join lateral (
+            select count(*) filter (where o.status = 'IN_PROGRESS') as live, min(o.instance) filter (where o.status = 'IN_PROGRESS') as first,
+                   count(*) filter (where o.status = 'CREATED' and (o.late, o.instance, o.run) < (r.late, r.instance, r.run)) as before
+            from scylla.workflow_run_state o where o.workflow = r.workflow and o.ended is null
+        ) others
+        cross join lateral (
+            select p.waits_for, p.since, p.detail from paused p where p.workflow = r.workflow
+            union all
+            select format('instance %s to be unblocked', b.instance), b.ended,
+                   format('It is %s, and the run strategy is STRICT_SEQUENTIAL: restart it, or call unblock_run().', b.status)
+            from scylla.workflow_run_state b where b.workflow = r.workflow and b.blocks and h.strategy = 'STRICT_SEQUENTIAL'
+            union all
+            select 'its turn', r.created,
+                   format('The run strategy is %s with %s at a time; %s in progress (the first is instance %s), and %s before it.', h.strategy, h.concurrency, others.live,
+                          others.first, others.before)
+            where others.live >= h.concurrency
+            union all
+            select 'the monitor', r.created, monitor.detail from monitor
+            where others.live < h.concurrency and not exists (select from paused p where p.workflow = r.workflow)
+              and not (h.strategy = 'STRICT_SEQUENTIAL' and exists (select from scylla.workflow_run_state b where b.workflow = r.workflow and b.blocks))
+        ) w (waits_for, since, detail)
+        where r.status = 'CREATED' and scope.status is not null
+        union all
+        -- One that has ended.
+        select scope.*, 'a restart', r.ended, format('The run has ended as %s: restart_run() goes on from there.', r.status)
+        from scope join scylla.workflow_run_state r on r.id = scope.id
+        where scope.id = _explain_run.run and r.ended is not null and r.status <> 'SUCCEEDED'
+        union all
+        -- One in which nothing has begun yet, or that is about to end.
+        select scope.*, 'the monitor', r.created, monitor.detail
+        from scope join scylla.workflow_run_state r on r.id = scope.id cross join monitor
+        where scope.status = 'IN_PROGRESS'
+          and not exists (select from scylla.workflow_step_state s
+                          where s.scope = scope.id and s.status <> 'NOT_CREATED' and (s.ended is null or s.status in ('USER_FAILED', 'PLATFORM_FAILED', 'TIMEOUT_FAILED')))
+    ), live as (
+        select scope.*, s.step, s.status as step_status, s.created, s.started, s.ended, s.attempt, s.error, s.task, s.signals, s.loop, nullif(s.due, 'epoch') as due
+        from scope
+        join scylla.workflow_step_state s on s.scope = scope.id and s.status <> 'NOT_CREATED'
+             and (s.ended is null or s.status in ('USER_FAILED', 'PLATFORM_FAILED', 'TIMEOUT_FAILED'))
+    ), of_step as (
+        select l.*, w.*
+        from live l
+        cross join lateral (
+            select format('step %s to be resumed', l.step), coalesce(min(h.created), l.created), null::timestamptz,
+                   concat_ws(' ', string_agg(format(case h.kind when 'pause' then 'Role "%s" has paused it.' else 'It has a breakpoint, set by role "%s".' end, h.author), ' ' order by h.created),
+                             'resume_step() lets it continue.'), null::bigint
+            from scylla.workflow_hold h
+            where h.workflow = l.workflow and h.step = l.step and h.kind <> 'workflow' and h.version in (0, l.version) and h.instance in (0, l.instance)
+              and h.run in (0, l.run) and h.iterations in ('{}', l.numbers)
+            having l.step_status = 'PAUSED'
+            union all
+            select format('signal %s', m.value ->> 'signal'), to_timestamp((m.value ->> 'since')::float8 / 1000), null,
+                   concat(format('No signal "%s"', m.value ->> 'signal'), ' with ' || nullif(m.value ->> 'match', '{}'), ' has come.'), null
+            from jsonb_array_elements(l.signals) m where l.step_status = 'WAITING_FOR_SIGNALS' and m.value ->> 'status' = 'PENDING'
+            union all
+            select 'its next attempt', l.ended, l.due, format('Attempt %s is %s', l.attempt, l.step_status) || coalesce(': ' || coalesce(nullif(l.error ->> 'message', ''), l.error ->> 'code'), '.'), null
+            where l.step_status in ('USER_FAILED', 'PLATFORM_FAILED', 'TIMEOUT_FAILED')
+            union all
+            select p.waits_for, p.since, null, p.detail, null from paused p
+            where p.workflow = l.workflow
+              and (l.step_status in ('INITIALIZED', 'USER_FAILED', 'PLATFORM_FAILED', 'TIMEOUT_FAILED')
+                   or l.step_status = 'WAITING_FOR_SIGNALS' and not coalesce(l.signals @? '$[*] ? (@.status == "PENDING")', false))
+            union all
+            select null, null, null, null, l.task where l.task is not null and l.step_status in ('WAITING_FOR_PERMITS', 'STARTING', 'RUNNING')
+            union all
+            select 'its time', l.started, l.due, 'It sleeps.', null
+            where l.step_status = 'RUNNING' and l.task is null and l.loop is null
+            union all
+            select format('instance %s of workflow %s', l.loop ->> 'instance', l.loop ->> 'workflow'), l.started, null, 'You may not view what happens in it.', null
+            where l.step_status = 'RUNNING' and l.loop ? 'workflow' and l.loop ? 'instance'
+              and not exists (select from scope c where c.workflow = l.loop ->> 'workflow' and c.instance = (l.loop ->> 'instance')::bigint)
+        ) w (waits_for, since, until, detail, of_task)
+    ), reason as (
+        select 1 as kind, r.workflow, r.instance, null::text collate "C" as step, r.numbers, r.waits_for, r.since, null::timestamptz as until, r.detail, null::bigint as task, r.path
+        from of_run r
+        union all
+        select 2, s.workflow, s.instance, s.step, s.numbers, s.waits_for, s.since, s.until, s.detail, s.of_task, s.path || s.step
+        from of_step s
+        union all
+        -- What only the engine can go on with. Loops and subworkflows whose contents are here do.
+        select 2, l.workflow, l.instance, l.step, l.numbers, 'the monitor', l.created, null, format('The step is %s. %s', l.step_status, monitor.detail), null, l.path || l.step
+        from live l cross join monitor
+        where not exists (select from of_step s where s.id = l.id and s.step = l.step)
+          and not exists (select from scope c where c.path = l.path || l.step)
+        union all
+        -- A step that has not begun: those before it.
+        select 3, scope.workflow, scope.instance, before.id, s.numbers, format('step %s', before.id), s.started, null,
+               case when s.status is null or s.status = 'NOT_CREATED' then 'It has not begun.' else format('It is %s.', s.status) end, null, array[_explain_run.only_step]
+        from scope
+        join scylla.workflow_text v on v.workflow = scope.workflow and v.version = scope.version
+        cross join lateral (
+            select b.value ->> 'id' as id from jsonb_path_query(v.definition, '$.**.steps[*].*') b (value)
+            where b.value #> '{transition,successors}' ? _explain_run.only_step) before
+        left join lateral (select w.status, w.started, i.numbers from scylla.workflow_step_state w left join scylla.workflow_iteration i on i.id = w.scope
+                           where w.root = scope.id and w.step = before.id and not coalesce(i.past or i.aside, false)) s on true
+        where scope.id = _explain_run.run and scope.status in ('CREATED', 'IN_PROGRESS')
+          and coalesce(s.status, '') <> all ('{DISABLED,UNSATISFIED,SKIPPED,SUCCEEDED,COMPLETED_WITH_ERROR}')
+          and not exists (select from scylla.workflow_step_state w where w.root = scope.id and w.step = _explain_run.only_step and w.status <> 'NOT_CREATED')
+    )
+    select r.workflow, r.instance, case r.kind when 3 then _explain_run.only_step else r.step end, r.numbers, r.waits_for, r.since, r.until, r.detail, r.task
+    from reason r
+    where _explain_run.only_step is null or r.kind = 1 and cardinality(r.path) = 0 -- the run itself
+       or _explain_run.only_step = any (r.path)
+    order by r.kind, r.since, r.numbers, r.step
+    limit greatest(_explain_run.max_rows, 0)
+$$;
+comment on function scylla._explain_run is 'Internal: for explain_run().';
+
+create or replace function scylla.explain_run(workflow text, instance bigint, step text = null, max_rows int = 100)
+    returns table (workflow_id text, instance_id bigint, step_id text, iterations bigint[], waits_for text, since timestamptz, until timestamptz, detail text)
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_explain_run';
+comment on function scylla.explain_run is
+'Why the last run of an instance, or one of its steps, does not go on: one row for each thing that a step waits for, including those in loops
+and subworkflows; no rows if it has SUCCEEDED.
+  step        only this step and what is in it; null: all
+  max_rows    1..100000: of so many things
+  waits_for   as of explain_waiting(); also: task RN to end, a restart, step NAME, step NAME to be resumed, workflow NAME to be resumed,
+              instance N to be unblocked, signal NAME, its time, its turn, its next attempt, the monitor
+  since, until, detail  as of explain_waiting()
+Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance or step; 22023 bad argument.';
+
 -- ---- pictures ----------------------------------------------------------------------------------------------------------
 
 -- The steps of a definition; those of a loop follow it. run: null for a picture of a workflow. look: the colour; null: no status.

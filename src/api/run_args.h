@@ -16,6 +16,10 @@ inline int64 to_instance(const Named<std::optional<int64>> &given) {
     return *given.value;
 }
 
+// The last run of the instance, which the current user may view. 42704, 42501, P0002.
+int64 last_run(const text *workflow, int64 instance);
+inline int64 require_run(const auto &given) { return last_run(name(given.workflow()), to_instance(given.instance())); }
+
 // The initiator of a run that a caller starts.
 inline Jsonb *manual_initiator() {
     json::Builder object = json::build_object();

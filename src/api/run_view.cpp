@@ -27,17 +27,6 @@ int32 to_max_iterations(std::optional<int32> given) {
     return value;
 }
 
-// The last run of the instance. 42704, 42501, P0002.
-int64 require_run(const auto &given) {
-    const text *workflow = args::name(given.workflow());
-    const int64 instance = args::to_instance(given.instance());
-    const workflow::Head head = workflow::require(workflow, workflow::Privilege::view);
-    const auto run = run_views::last_run(head.id, instance);
-    if (!run)
-        error::no_such_instance(workflow, instance);
-    return *run;
-}
-
 text *draw_version(const auto &given, text *(*draw)(store::TextArgument, int32)) {
     const text *selector = given.version();
     const workflow::Head head = workflow::require(args::name(given.workflow()), workflow::Privilege::view);
@@ -48,13 +37,22 @@ text *draw_lineage(const auto &given, bool as_dot) {
     const int32 max_signals = given.max_signals().value_or(k_signals);
     if (max_signals < 1 || max_signals > k_max_signals)
         error::bad_argument("max_signals", psprintf("%d", max_signals), "It must be between 1 and 1000.");
-    return run_views::draw_lineage({.run = require_run(given),
+    return run_views::draw_lineage({.run = args::require_run(given),
                                     .role = static_cast<int64>(GetUserId()),
                                     .max_signals = max_signals,
                                     .as_dot = as_dot});
 }
 
 } // namespace
+
+int64 args::last_run(const text *workflow, int64 instance) {
+    const workflow::Head head = workflow::require(workflow, workflow::Privilege::view);
+    const auto run = run_views::last_run(head.id, instance);
+    if (!run)
+        error::no_such_instance(workflow, instance);
+    return *run;
+}
+
 } // namespace scylla
 
 // _may_role_view(role, owner, viewers, admins)
@@ -73,7 +71,7 @@ SCYLLA_FUNCTION(scylla_run_tree) {
     using namespace scylla;
     const args::RunTree given{fcinfo};
     const int32 max_iterations = to_max_iterations(given.max_iterations());
-    const int64 run = require_run(given);
+    const int64 run = args::require_run(given);
     store::run_views::tree({.run = run,
                             .max_iterations = max_iterations,
                             .failed_first = given.failed_first().value_or(false),
@@ -87,7 +85,7 @@ SCYLLA_FUNCTION(scylla_failed_steps) {
     using namespace scylla;
     const args::FailedSteps given{fcinfo};
     const int32 max_steps = args::max_tasks(given.max_steps().value_or(k_steps), "max_steps");
-    const int64 run = require_run(given);
+    const int64 run = args::require_run(given);
     store::run_views::failed_steps(run, static_cast<int64>(GetUserId()), max_steps, begin_rows(fcinfo).store);
     return 0;
 }
@@ -104,11 +102,12 @@ SCYLLA_FUNCTION(scylla_workflow_mermaid) {
 
 // run_dot(workflow, instance)
 SCYLLA_FUNCTION(scylla_run_dot) {
-    PG_RETURN_TEXT_P(scylla::run_views::draw_run_as_dot(scylla::require_run(scylla::args::RunDot{fcinfo})));
+    PG_RETURN_TEXT_P(scylla::run_views::draw_run_as_dot(scylla::args::require_run(scylla::args::RunDot{fcinfo})));
 }
 
 SCYLLA_FUNCTION(scylla_run_mermaid) {
-    PG_RETURN_TEXT_P(scylla::run_views::draw_run_as_mermaid(scylla::require_run(scylla::args::RunMermaid{fcinfo})));
+    PG_RETURN_TEXT_P(
+        scylla::run_views::draw_run_as_mermaid(scylla::args::require_run(scylla::args::RunMermaid{fcinfo})));
 }
 
 // run_gantt(workflow, instance, max_iterations)
@@ -116,7 +115,8 @@ SCYLLA_FUNCTION(scylla_run_gantt) {
     using namespace scylla;
     const args::RunGantt given{fcinfo};
     const int32 max_iterations = to_max_iterations(given.max_iterations());
-    PG_RETURN_TEXT_P(store::run_views::draw_gantt(require_run(given), static_cast<int64>(GetUserId()), max_iterations));
+    PG_RETURN_TEXT_P(
+        store::run_views::draw_gantt(args::require_run(given), static_cast<int64>(GetUserId()), max_iterations));
 }
 
 // lineage_dot(workflow, instance, max_signals)

@@ -170,6 +170,12 @@ run scylla --json run tree flow 1 --max-iterations 0 --failed-first
 like "$status $output" '^0 .*"depth": ?1.*"name": ?"load"' 'run tree: JSON'
 run scylla run tree flow 1 --max-iterations 1001
 like "$status $errors" '^[12] .*max_iterations.*It must be between 0 and 1000' 'run tree: too many iterations'
+run scylla run why flow 1
+like "$status $output" '^0 .*flow/1 .*load .*a worker' 'run why says what a step waits for'
+run scylla --json run why flow 1 load --limit 1
+is "$status $(sql "select '$output'::jsonb #>> '{0,step_id}'")" '0 load' 'run why: one step, as JSON'
+run scylla run why flow 1 lod
+is "$status $errors" '1 scylla: version 1 of workflow "flow" has no step "lod"' 'run why: no such step'
 run scylla run failed flow 1
 is "$status $(grep -c load <<<"$output")" '0 0' 'run failed: nothing has'
 run scylla run failed flow 2

@@ -125,7 +125,7 @@ create function traps.life() returns setof text language sql as $life$ select * 
     $$scylla.pause_workflow('wf#'), scylla.resume_workflow('wf#')$$, $$scylla.stop_run('wf#', 2)$$, $$scylla._advance()$$,
     $$scylla.restart_run('wf#', 2)$$, $$scylla._advance()$$, $$scylla.kill_run('wf#', 2)$$, $$scylla._advance()$$,
     $$scylla.preview_backfill('wf#', '[{}]')$$, $$scylla.pause_backfill(scylla.backfill('wf#', '{"n": [1, 2, 3]}', concurrency => 2))$$, $$scylla._advance()$$,
-    $$scylla.run_tree('wf#', 1)$$, $$scylla.failed_steps('wf#', 1)$$, $$scylla.run_dot('wf#', 1), scylla.run_mermaid('wf#', 1), scylla.run_gantt('wf#', 1), scylla.lineage_dot('wf#', 1), scylla.lineage_mermaid('wf#', 1)$$,
+    $$scylla.run_tree('wf#', 1)$$, $$scylla.failed_steps('wf#', 1)$$, $$scylla.explain_run('wf#', 1)$$, $$scylla.run_dot('wf#', 1), scylla.run_mermaid('wf#', 1), scylla.run_gantt('wf#', 1), scylla.lineage_dot('wf#', 1), scylla.lineage_mermaid('wf#', 1)$$,
     $$scylla.read_events()$$, $$scylla.read_workflow_events()$$, $$scylla.metrics()$$, $$scylla.purge(), scylla.reset_expired()$$]) $life$;
 
 -- ---- calls of every function -----------------------------------------------------------------------------------------------------

@@ -197,6 +197,7 @@ insert into use_ (name, statement) values
     ('cancel_backfill',    $$select scylla.cancel_backfill(1)$$),
     ('run_tree',           $$select count(*) > 0 from scylla.run_tree('w_broken', 1)$$),
     ('failed_steps',       $$select count(*) from scylla.failed_steps('w_broken', 1)$$),
+    ('explain_run',        $$select count(*) from scylla.explain_run('w_broken', 1)$$),
     ('workflow_dot',       $$select scylla.workflow_dot('w_broken') ~ 'digraph'$$),
     ('workflow_mermaid',   $$select scylla.workflow_mermaid('w_broken') ~ 'flowchart'$$),
     ('run_dot',            $$select scylla.run_dot('w_broken', 1) ~ 'digraph'$$),

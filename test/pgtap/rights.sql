@@ -351,6 +351,7 @@ insert into way values
 ('unblock_workflow',   $$select scylla.unblock_workflow('theirs')$$,                         '0', null,     'yyyykykkkkkk'),
 ('run_tree',            $$select count(*) > 0 from scylla.run_tree('theirs', 1)$$, 'true', null, 'yyyykyykkkkk'),
 ('failed_steps',        $$select count(*) from scylla.failed_steps('theirs', 1)$$, '0', null, 'yyyykyykkkkk'),
+('explain_run',         $$select count(*) from scylla.explain_run('theirs', 1)$$, '0', null, 'yyyykyykkkkk'),
 ('workflow_dot',        $$select scylla.workflow_dot('theirs') ~ 'digraph'$$, 'true', null, 'yyyykyykkkkk'),
 ('workflow_mermaid',    $$select scylla.workflow_mermaid('theirs') ~ 'flowchart'$$, 'true', null, 'yyyykyykkkkk'),
 ('run_dot',             $$select scylla.run_dot('theirs', 1) ~ 'digraph'$$, 'true', null, 'yyyykyykkkkk'),
@@ -405,7 +406,7 @@ select is(as_role(k.role, w.query),
               when 'j' then '42501 must be owner of job "their job"'
               when 'i' then '42704 trigger "their trigger" does not exist'
               when 'k' then format('42501 permission denied for workflow "theirs"; Role "%s" does not have the privilege "%s".', k.role,
-                                   case when w.name ~ 'start_workflow|_run$|_step$|stop_|kill_|unblock|backfill|breakpoint|pause_workflow|resume_workflow' then 'run' when w.name ~ '^run_|failed_steps|_dot|_mermaid' then 'view' else 'admin' end)
+                                   case when w.name = 'explain_run' then 'view' when w.name ~ 'start_workflow|_run$|_step$|stop_|kill_|unblock|backfill|breakpoint|pause_workflow|resume_workflow' then 'run' when w.name ~ '^run_|failed_steps|_dot|_mermaid' then 'view' else 'admin' end)
               when 'q' then format('42501 permission denied for job template "theirs"; Role "%s" is not its owner.', k.role)
               when 'z' then format('42501 permission denied for pool "their pool"; Role "%s" does not have the privilege "%s".',
                                    k.role, case w.name when 'submit' then 'use' when 'report_usage' then 'report' else 'admin' end)

@@ -161,6 +161,7 @@ READS = [
     ("plan_timeline", "select * from scylla.plan_timeline('open @')"),
     ("run_tree", "select count(*) > 0 from scylla.run_tree('busy_flow_@', 1)"),
     ("failed_steps", "select count(*) from scylla.failed_steps('busy_flow_@', 1)"),
+    ("explain_run", "select count(*) from scylla.explain_run('busy_flow_@', 1)"),
     ("workflow_dot", "select scylla.workflow_dot('busy_flow_@') ~ 'digraph'"),
     ("workflow_mermaid", "select scylla.workflow_mermaid('busy_flow_@') ~ 'flowchart'"),
     ("run_dot", "select scylla.run_dot('busy_flow_@', 1) ~ 'digraph'"),

@@ -135,8 +135,14 @@ const signals = ({ started_by: by, sent }) => [
   ], sent, { key: (s) => s.seq + "\n" + s.target_workflow + "\n" + s.target_instance, empty: "None." }),
 ];
 
+const whyNot = (rows) => table("What it waits for", [
+  { name: "step", of: (w) => w.step && a("step", { workflow: w.workflow, instance: w.instance, step: w.step, iterations: w.iterations?.join(",") }, nameOf(w)) },
+  { name: "run", of: (w) => run(w, `${w.workflow}/${w.instance}`) }, { name: "waits for", of: (w) => w.waits_for }, { name: "why", of: (w) => w.detail },
+  { name: "since", of: (w) => time(w.since) }, { name: "until", of: (w) => time(w.until) },
+], rows, { empty: "Nothing: it has succeeded." });
+
 // Sections that are loaded when the reader unfolds them.
-const parts = { timeline: "Timeline", lineage: "Signals" };
+const parts = { why: "Why it does not go on", timeline: "Timeline", lineage: "Signals" };
 const shownParts = (p) => Object.keys(parts).filter((name) => (p.show ?? "").split(",").includes(name));
 function part(name, { r, p, act, data }, draw) {
   const shown = shownParts(p);
@@ -169,6 +175,7 @@ export const runPage = {
         ["version", String(r.version)], ["started by", initiator(r.initiator)], ["asked for", time(r.created)],
         ["began", time(r.started)], ["ended", time(r.ended)], ["took", r.started && duration(seconds(r))], ["times out", !r.ended && time(r.times_out)], ["plan", plan(r.plan)],
         ["leaf steps", all.rollup && leaves(all.rollup)], ["error", r.error && h("span", { class: "bad" }, errorOf(r.error))]]),
+      all.last && part("why", page, whyNot),
       all.failed.length > 0 && [h("h2", {}, "Failed"), failures(r, all.failed), all.failed.length === 20 && h("p", { class: "faint" }, "The first 20.")],
       h("h2", {}, "Graph"), runGraph(r, steps, states),
       h("h2", {}, "Steps"), tree(page, steps, states),
@@ -211,10 +218,10 @@ const lookOfStep = (p) => ["step", { ...nameOfRun(p), step: p.step, iterations: 
 
 export const stepPage = {
   title: (p) => `Step ${p.step}${p.iterations ? " " + p.iterations.replaceAll(",", ".") : ""}`,
-  looks: (p) => ({ all: lookOfStep(p) }),
+  looks: (p) => ({ all: lookOfStep(p), ...(!p.run && { why: ["why", { workflow: p.workflow, instance: p.instance, step: p.step, iterations: p.iterations }] }) }),
   json: lookOfStep,
   beats: 1,
-  draw: ({ all }, p, act) => either(all, ({ step: s, run: of, attempts, action, breakpoints: held, may_run: mine }) => {
+  draw: ({ all, why }, p, act) => either(all, ({ step: s, run: of, attempts, action, breakpoints: held, may_run: mine }) => {
     const runLink = run(p, `workflow ${p.workflow}, instance ${p.instance}`);
     const last = of?.last;
     return [
@@ -224,6 +231,7 @@ export const stepPage = {
         ["waits until", !s.ended && time(s.due)],
         ["tried again for", [["errors", s.error_retries], ["platform", s.platform_retries], ["time", s.timeout_retries]].filter(([, n]) => n).map(([name, n]) => `${name} ${n}`).join(", ")]])
         : [h("p", {}, "Of ", runLink, "."), h("p", { class: "note" }, "This step has not begun, or this role may not see it.")],
+      why && !(s?.ended && of?.ended) && either(why, (rows) => rows.length > 0 && [h("h2", {}, "Why it does not go on"), whyNot(rows)]),
       held.length > 0 && [h("h2", {}, "Breakpoints"), breakpoints(held, act.may && mine && act)],
       s && [h("h2", {}, "Attempts"),
         table("Attempts", [

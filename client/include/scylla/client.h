@@ -516,6 +516,10 @@ public:
     /// The steps that have made an instance fail, or will, in the order of their failures. @throw not_found @throw
     /// denied @throw invalid_argument
     std::vector<failed_step> failed_steps(const workflow_name &workflow, std::int64_t instance, int max_steps = 1'000);
+    /// What the last run of an instance waits for, or with a step only that step and what is in it. Nothing: the run
+    /// has succeeded. @throw not_found @throw denied @throw invalid_argument
+    std::vector<run_wait> explain_run(const workflow_name &workflow, std::int64_t instance,
+                                      const std::optional<std::string> &step = {}, int max_rows = 100);
     /// A version of a workflow as a Graphviz graph, and for Mermaid. @param version active, latest, default or a number
     /// @throw not_found @throw denied @throw wrong_state no version is active
     std::string workflow_dot(const workflow_name &workflow, const std::string &version = "default");

@@ -543,6 +543,18 @@ struct failed_step {
     std::optional<resource_name> task;
 };
 
+/// Something that a run of a workflow waits for.
+struct run_wait {
+    workflow_name workflow{}; ///< that of the step: it may be a subworkflow
+    std::int64_t instance = 0;
+    std::optional<std::string> step;      ///< none: the run itself
+    std::vector<std::int64_t> iterations; ///< in which it is, the outer one first
+    std::string waits_for;                ///< "signal rates", "a worker", "its next attempt"
+    std::optional<time_point> since;
+    std::optional<time_point> until; ///< none: unknown
+    std::string detail;              ///< sentences for people
+};
+
 /// A problem of a definition of a workflow.
 struct workflow_problem {
     std::string place; ///< in the document, like workflow.steps[3].step.id; empty: the document as a whole

@@ -17,6 +17,20 @@ select * from scylla._tree_of_run(:run, 0, true, :max_iterations, :failed_first,
 -- The rows of failed_steps().
 select * from scylla._failed_steps(:run, :role, :most);
 
+-- explain(run int8, role int8, step text?, most int4) -> many Wait (
+--     workflow text,
+--     instance int8,
+--     step text?, -- null: the run itself
+--     iterations int8[]?,
+--     waits_for text?, -- null: for its task, which says why it does not go on
+--     since timestamptz?,
+--     until timestamptz?,
+--     detail text?,
+--     task int8?0)
+-- What holds back the run.
+select workflow_id as workflow, instance_id as instance, step, iterations, waits_for, since, until, detail, task
+from scylla._explain_run(:run, :role, :step, :most);
+
 -- draw_version_as_dot(workflow text, version int4) -> one (drawing text)
 select scylla._draw_dot(definition, null) as drawing
 from scylla.workflow_text

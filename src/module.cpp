@@ -3,7 +3,7 @@
 #include "plan/conditions.h"
 #include "plan/gates.h"
 #include "pool/pass.h"
-#include "server/json_hint.h"
+#include "server/call_hints.h"
 #include "server/maintain.h"
 #include "server/monitor.h"
 #include "queue/pending.h"
@@ -46,7 +46,7 @@ void _PG_init(void) {
     register_condition_gates();
     job::register_completions();
     job::register_reruns();
-    install_json_hint();
+    install_call_hints();
     trigger::register_trigger_duty();
     register_pools();
     workflow::register_runs();

@@ -164,8 +164,9 @@ void settings_changed(const text *queue) {
 }
 
 void duplicate_task(const text *rn) {
-    ereport(ERROR, (errcode(ERRCODE_UNIQUE_VIOLATION), errmsg("task \"%s\" already exists", str(rn)),
-                    identify("task", "unique")));
+    ereport(ERROR,
+            (errcode(ERRCODE_UNIQUE_VIOLATION), errmsg("task \"%s\" already exists", str(rn)),
+             errhint("With on_duplicate => 'ignore', an existing task is left as it is."), identify("task", "unique")));
 }
 
 void duplicate_queue(const text *queue) {

@@ -46,12 +46,18 @@ like "$(says "select scylla.alter_queue('q', '{\"rate\": {\"per\": \"1 s\"}}')")
 for call in "scylla.submit('q', 'hello'::text)" "scylla.complete('t', 'w', '1'::varchar)" "scylla.submit_many('[]'::text)"; do
   like "$(says "select $call")" 'HINT:  Arguments that are JSON have the type jsonb: add a cast' "$call"
 done
+for value in '5 minutes' PT30M '1.5 hours'; do
+  like "$(says "select scylla.submit('q', '1', not_before => '$value')")" 'HINT:  A time is expected. The time after a delay is now\(\) \+ interval' \
+    "a duration where a time is expected: $value"
+done
 unlike() { # GOT REGULAR-EXPRESSION NAME
   local matches=0
   [[ ! $1 =~ $2 ]] || matches=1
   ok "$matches" "$3"
 }
 unlike "$(says "select scylla.nosuch('x'::text)")" 'jsonb' 'other functions keep their hint'
+unlike "$(says "select scylla.submit('q', '1', not_before => 'no time')")" 'HINT' 'what is no duration has no hint'
+unlike "$(says "select '5 minutes'::timestamptz")" 'HINT' 'nor has a statement that does not call us'
 unlike "$(says "select scylla.submit(1, 2)")" 'jsonb' 'and other types'
 for command in 'submit q hello' 'plan create --spec hello' 'signal send s hello'; do
   # shellcheck disable=SC2086 # words

@@ -58,7 +58,8 @@ scylla queue drop many --force
 scylla cancel retried >/dev/null
 
 run scylla submit mail '{}' --rn mail-1
-is "$status $errors" '1 scylla: task "mail-1" already exists' 'a duplicate is an error'
+is "$status $(head -n 1 <<<"$errors")" '1 scylla: task "mail-1" already exists' 'a duplicate is an error'
+like "$errors" "HINT:  With on_duplicate => 'ignore', an existing task is left as it is" 'whose hint says how to submit it all the same'
 run scylla submit mail '{}' --rn mail-1 --on-duplicate ignore --json
 is "$status" 0 'or, if wanted, none'
 is "$(sql "select '$output'::jsonb ->> 'priority'")" 5 'and the task that is there is printed'

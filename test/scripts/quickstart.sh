@@ -67,9 +67,11 @@ check "a first run" "$quickstart" "$input"
 check "submits one task per regular file" says "submitting $files tasks"
 check "kills a worker half-way" says "killing worker-2"
 check "and agrees with sha256sum and wc" says "the same: $files digests"
-check "completes every task" query "select count(*), bool_and(status = 'completed') from scylla.task" "$files|t"
+check "completes every task" query "select count(*), bool_and(status = 'completed') from scylla.task where queue = 'files'" "$files|t"
 check "others finish what the killed worker held" query "select count(*) > 0 and bool_and(owner <> 'worker-2' and attempt > 1)
   from scylla.task where history @> '[{\"_typ\": \"TaskTimeout\", \"worker\": \"worker-2\"}]'" t
+check "runs a workflow, whose report has all files" says "the report: $files files"
+check "ends with the line that starts the console" grep -q "Browser:  .*/scylla console -h" "$log"
 check "leaves nothing inconsistent" query "select count(*) from scylla.check()" 0
 
 first=$(server_folder)

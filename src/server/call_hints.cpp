@@ -1,5 +1,6 @@
-#include "server/json_hint.h"
+#include "server/call_hints.h"
 
+#include "model/duration.h"
 #include "pg/prelude.h"
 
 namespace scylla {
@@ -29,23 +30,45 @@ bool is_call_with_text(std::string_view message) {
            (types.find("text") != std::string_view::npos || types.find("character varying") != std::string_view::npos);
 }
 
+// What stands in quotes at the end: invalid input syntax for type timestamp with time zone: "5 minutes".
+bool is_about_duration(std::string_view message) {
+    const std::size_t close = message.rfind('"');
+    const std::size_t open = close == 0 || close == std::string_view::npos ? close : message.rfind('"', close - 1);
+    if (open == std::string_view::npos)
+        return false;
+    return model::read_duration(message.substr(open + 1, close - open - 1)).has_value();
+}
+
+bool is_our_statement() {
+    return debug_query_string != nullptr &&
+           std::string_view(debug_query_string).find("scylla.") != std::string_view::npos;
+}
+
+const char *hint_for(const ErrorData &error) {
+    if (error.elevel != ERROR || error.message == nullptr)
+        return nullptr;
+    if (error.sqlerrcode == ERRCODE_UNDEFINED_FUNCTION && is_call_with_text(error.message))
+        return "Arguments that are JSON have the type jsonb: add a cast to a text that is JSON, as in $1::jsonb, and "
+               "make "
+               "JSON of any other with to_jsonb().";
+    if (error.sqlerrcode == ERRCODE_INVALID_DATETIME_FORMAT && is_our_statement() && is_about_duration(error.message))
+        return "A time is expected. The time after a delay is now() + interval '5 minutes', for example.";
+    return nullptr;
+}
+
 // Called before the error goes to the log and to the client.
-extern "C" void add_json_hint(ErrorData *error) {
-    if (error->elevel == ERROR && error->sqlerrcode == ERRCODE_UNDEFINED_FUNCTION && error->message != nullptr &&
-        is_call_with_text(error->message))
-        error->hint =
-            MemoryContextStrdup(error->assoc_context, "Arguments that are JSON have the type jsonb: add a cast "
-                                                      "to a text that is JSON, as in $1::jsonb, and make JSON "
-                                                      "of any other with to_jsonb().");
+extern "C" void add_call_hint(ErrorData *error) {
+    if (const char *hint = hint_for(*error))
+        error->hint = MemoryContextStrdup(error->assoc_context, hint);
     if (previous_hook != nullptr)
         previous_hook(error);
 }
 
 } // namespace
 
-void install_json_hint() {
+void install_call_hints() {
     previous_hook = emit_log_hook;
-    emit_log_hook = add_json_hint;
+    emit_log_hook = add_call_hint;
 }
 
 } // namespace scylla

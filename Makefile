@@ -56,7 +56,7 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast -Wconversion -Wno-
 PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -Isrc -I.build -DSCYLLA_VERSION='"$(EXTVERSION)"' \
 	-DPGDLLEXPORT='__attribute__((visibility("default")))'
 PG_CXXFLAGS = -std=c++20 -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden \
-	-fvisibility-inlines-hidden $(WARNINGS) $(if $(QUICK),-O0 -g0 -Wno-cpp,$(if $(PCH),-g1)) -MMD -MP
+	-fvisibility-inlines-hidden $(WARNINGS) $(if $(QUICK),-O0 -g0 -Wno-cpp -D_GLIBCXX_ASSERTIONS,$(if $(PCH),-g1)) -MMD -MP
 SHLIB_LINK += -lstdc++
 
 EXTRA_CLEAN = $(OBJS:.o=.d) $(PRECOMPILED) .build/rooms .build/store .build/api

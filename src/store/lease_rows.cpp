@@ -131,6 +131,8 @@ int64 count_permits(Store &store, int32 queue) {
 }
 
 PermitCount find_permits(Store &store, int32 queue, const text *permit, std::span<const model::IdRange> ranges) {
+    if (ranges.empty()) // all ids are in gaps
+        return {{}, 0};
     int64 dead = 0;
     const Growing<int64> ids = find_held([&](Snapshot snapshot, auto see) {
         Scan scan = begin(store[TableId::lease], 1, snapshot, permits_between(queue, permit, ranges.front()));

@@ -54,7 +54,7 @@ build_folder() { printf '%s\n' "$checkout/.build/$1${CXX:+-${CXX##*/}}"; } # NAM
 may_precompile() { [[ $(readlink -f "$(command -v "$1")") != */ccache ]]; } # COMPILER
 
 # Builds in the checkout and installs into the prefix. Several people may test in one checkout: one builds at a time.
-# Objects made for another server, or by another compiler, are not reused. SCYLLA_QUICK: not optimised.
+# Objects made for another server, or by another compiler, are not reused. SCYLLA_QUICK: not optimised, with the assertions of the C++ library.
 build_extension() { # LOG [MAKE-ARGUMENT...]
   local log=$1 version compiler=${CXX:-g++}
   shift
@@ -68,7 +68,7 @@ build_extension() { # LOG [MAKE-ARGUMENT...]
       printf "%s\n" "$version" >"$stamp"
       make -j2 "$@" all
       make "$@" install DESTDIR="$prefix"
-    ' build "$version, $("$compiler" --version | head -n 1)${SCYLLA_QUICK:+, not optimised}" "$prefix" -C "$checkout" "PG_CONFIG=$pg_config" ${CXX:+"CXX=$CXX"} "$@" >"$log" 2>&1; then
+    ' build "$version, $("$compiler" --version | head -n 1)${SCYLLA_QUICK:+, not optimised, with assertions}" "$prefix" -C "$checkout" "PG_CONFIG=$pg_config" ${CXX:+"CXX=$CXX"} "$@" >"$log" 2>&1; then
     show_tail "$log" 60
     return 1
   fi

@@ -128,6 +128,24 @@ sql($node, q(
 my $again = sql($node, q(call work_on('again', 20, null)));
 cmp_ok(sql($node, q(call work_on('again', 500, null))), '<=', $again + 120, 'complete_and_lease costs no more, either');
 
+# A lease that has found nothing held, and rolls back: then all ids of the key are in gaps.
+sql($node, q(
+	select scylla.create_queue('all', max_running_per_key => 5);
+	select submit('all', 1, 300, 1);
+	create procedure look_again(queue text, turns int, inout leases int) language plpgsql as $$
+	begin
+		leases := 0;
+		for i in 1 .. turns loop
+			perform leased(queue);
+			rollback;
+			leases := leases + (leased(queue) is not null)::int;
+			commit;
+			perform scylla.complete_many(array(select rn from scylla.list_tasks(queue, 'running')), 'w');
+			commit;
+		end loop;
+	end $$;));
+is(sql($node, q(call look_again('all', 300, null))), '300', 'a key whose ids are all in gaps has its tasks leased');
+
 # ---- what is in a gap comes to light ----------------------------------------------------------------------------------------
 
 # A transaction is open for long; tasks of the same key come and go, and there is a gap where its tasks will be.

@@ -174,10 +174,15 @@ QueueCount count_queues(store::Store &store) {
 // Notifies listeners of queues that have new tasks to lease.
 void tell_listeners() {
     std::array<int32, 256> queues;
-    const std::size_t count = shmem::take_untold(database_id(), !waiter_look.told_again, queues);
+    const bool again = !waiter_look.told_again;
+    const std::size_t count = shmem::take_untold(database_id(), again, queues);
     waiter_look.told_again = true;
     if (count > 0)
         in_transaction("notifying", [&](store::Store &store) {
+            // A full queue stays full after all listeners have read it: only a NOTIFY that succeeds removes what has
+            // been read, or whoever asks how full it is.
+            if (again)
+                (void)OidFunctionCall0(F_PG_NOTIFICATION_QUEUE_USAGE);
             for (std::size_t i = 0; i < count; i++)
                 notify(store, queues[i]);
         });

@@ -60,7 +60,6 @@ checked($node, 'check() finds nothing');
 SKIP:
 {
 	skip 'the size of the queue for NOTIFY cannot be set before PostgreSQL 17', 8 if !$is_small;
-	$monitor = sql($node, $pid);
 	sql($node, q(select scylla.create_queue('told', notify => true)));
 	my $idle = $node->background_psql('postgres');
 	$idle->query_safe('listen other; begin; select 1');
@@ -75,6 +74,7 @@ SKIP:
 	sql($node, q(select scylla.submit('told', '1', rn => 'untold')));
 	eventually($node, q(select array_to_string(failing, ', ') from scylla.stat_monitor), 'notifying', 'a notification that cannot be sent fails');
 	ok($node->wait_for_log(qr/WARNING:  scylla monitor: notifying: too many notifications/), '... with a warning');
+	$monitor = sql($node, $pid); # the cancel may have ended the one before
 	sql($node, q(select scylla.submit('q', '1', rn => 'meanwhile', not_before => clock_timestamp() + interval '1 ms')));
 	eventually($node, q(select status from scylla.get_task('meanwhile')), 'ready', '... and nothing else does');
 	is(sql($node, $pid), $monitor, '... by the same monitor');

@@ -45,6 +45,24 @@ inline void heap_page_prune_opt(Relation rel, Buffer buffer) {
 #endif
 }
 
+// 19 keeps the number of the page that an index scan has pinned, and the pin when the scan is reset.
+inline Buffer pin_page(IndexFetchHeapData *fetch, BlockNumber block) {
+    fetch->xs_cbuf = ReleaseAndReadBuffer(fetch->xs_cbuf, fetch->xs_base.rel, block);
+#if PG_VERSION_NUM >= 190000
+    fetch->xs_blk = block;
+#endif
+    return fetch->xs_cbuf;
+}
+
+inline void unpin_page(IndexFetchHeapData *fetch) {
+    if (BufferIsValid(fetch->xs_cbuf))
+        ReleaseBuffer(fetch->xs_cbuf);
+    fetch->xs_cbuf = InvalidBuffer;
+#if PG_VERSION_NUM >= 190000
+    fetch->xs_blk = InvalidBlockNumber;
+#endif
+}
+
 // 16 tells which indexes an update must write (commit 19d8e2308bc); before that, HOT or not was in the new tuple, and a
 // summarizing index kept a row from being HOT.
 #if PG_VERSION_NUM >= 160000

@@ -15,6 +15,10 @@ Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t m
             .dead = 0};
 }
 
+IndexFetchHeapData *page_of(const Scan &scan) {
+    return reinterpret_cast<IndexFetchHeapData *>(scan.by_index->xs_heapfetch);
+}
+
 } // namespace
 
 void restart(Scan &scan, std::span<const Match> matches) {
@@ -28,7 +32,7 @@ void restart(Scan &scan, std::span<const Match> matches) {
 
 void release_row(Scan &scan) {
     ExecClearTuple(scan.slot);
-    table_index_fetch_reset(scan.by_index->xs_heapfetch);
+    compat::unpin_page(page_of(scan));
 }
 
 Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Match> matches,
@@ -86,9 +90,7 @@ bool fetch_unpruned(Scan &scan) {
     auto *slot = reinterpret_cast<BufferHeapTupleTableSlot *>(scan.slot);
     ItemPointerData tid = index->xs_heaptid;
     // Row after row is on the same page: it stays pinned, as there.
-    auto *heap = reinterpret_cast<IndexFetchHeapData *>(index->xs_heapfetch);
-    heap->xs_cbuf = ReleaseAndReadBuffer(heap->xs_cbuf, index->heapRelation, ItemPointerGetBlockNumber(&tid));
-    Buffer buffer = heap->xs_cbuf;
+    Buffer buffer = compat::pin_page(page_of(scan), ItemPointerGetBlockNumber(&tid));
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     bool all_dead = false;
     const bool found = heap_hot_search_buffer(&tid, index->heapRelation, buffer, index->xs_snapshot,

@@ -34,7 +34,11 @@ offered_major() {
 }
 
 packages_to_build() { echo g++ make "postgresql-$pg_major" "postgresql-server-dev-$pg_major"; }
-packages_to_build_client() { echo cmake pkgconf libpqxx-dev libcli11-dev libyaml-cpp-dev libcpp-httplib-dev zlib1g-dev; }
+packages_to_build_client() {
+  echo cmake pkgconf libpqxx-dev libcli11-dev libyaml-cpp-dev libcpp-httplib-dev zlib1g-dev
+  # libpq 19 says that it needs libcurl, and its package does not bring it.
+  ((${pg_major:-0} < 19)) || echo libcurl4-openssl-dev
+}
 packages_to_test() {
   echo libgtest-dev nlohmann-json3-dev python3-psycopg2 python3-yaml man-db zsh fish perl libipc-run-perl python3-prometheus-client pgbouncer \
     $(extensions_to_test)

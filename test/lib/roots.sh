@@ -44,6 +44,9 @@ run_in() { # ROOT FOLDER COMMAND...
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
     mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
-    exec chroot "$root" env -i -C "$folder" HOME=/root TERM=dumb PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
+    # Certificates that Node.js is told of here are those of a proxy.
+    [[ -z ${NODE_EXTRA_CA_CERTS-} ]] || cp "$NODE_EXTRA_CA_CERTS" "$root/certificates"
+    exec chroot "$root" env -i -C "$folder" ${NODE_EXTRA_CA_CERTS:+NODE_EXTRA_CA_CERTS=/certificates} HOME=/root TERM=dumb \
+      PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
   ' enter "$@"
 }

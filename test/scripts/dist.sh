@@ -56,6 +56,10 @@ for extension, provided in meta["provides"].items():
     for key in ("file", "docfile"):
         assert os.path.exists(provided[key]), provided[key]
 control = open("scylla.control").read()
+# The servers that make builds for.
+majors = re.search(r"filter-out (\d+)[\d ]* (\d+),", open("Makefile").read())
+servers = ">= %s.0.0, < %d.0.0" % (majors[1], int(majors[2]) + 1)
+assert meta["prereqs"]["runtime"]["requires"] == {"PostgreSQL": servers}, servers
 assert "default_version = '%s'" % meta["version"].rsplit(".", 1)[0] in control
 PYTHON
 check "META.json says what is true" env -C "$unpacked" python3 "$scratch/meta.py"

@@ -51,9 +51,14 @@ sub count_of { sql($node, "select count(*) from scylla.$_[0]") }
 
 # ---- the tables ------------------------------------------------------------------------------------------------------------------
 
+# Since PostgreSQL 19 whoever reads may note which pages all can see: the tables get the files for it while there is space.
 sql($node, q(
 	select scylla.submit('old', '{}') from generate_series(1, 10);
 	select scylla.complete(rn, 'w') from scylla.lease('old', 'w', 10);
+	select scylla.submit('q', '{}', rn => r) from unnest('{held,ready}'::text[]) r;
+	select scylla.submit('q', '{}', not_before => 'tomorrow');
+	select scylla.lease_task('held', 'w');
+	vacuum;
 	update scylla.task_outcome set finished = now() - interval '30 days';
 	update scylla.task_spec set created = now() - interval '31 days';
 	select scylla.submit_bulk('q', array(select '{}'::jsonb from generate_series(1, 3000)));

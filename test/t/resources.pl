@@ -12,7 +12,7 @@ use Test::More;
 # A million by hand: SCYLLA_TEST_CALLS=1000000
 my $calls = $ENV{SCYLLA_TEST_CALLS} || 100000;
 
-my $node = new_node('main', settings => "max_connections = 10\nmax_locks_per_transaction = 10\ndeadlock_timeout = '100 ms'\nfsync = off\n"
+my $node = new_node('main', settings => "max_connections = 10\nmax_locks_per_transaction = 40\ndeadlock_timeout = '100 ms'\nfsync = off\n"
 	  . "autovacuum = off\nscylla.monitor_interval = '10 ms'");
 sql($node, 'create extension scylla');
 sql($node, q(

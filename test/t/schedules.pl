@@ -178,7 +178,7 @@ cmp_ok($limit, '<', $region * 2 / 3, "a step is much less than all of the $regio
 sql($node, q(
 	create procedure find() language plpgsql as $$
 	declare
-		until timestamptz := clock_timestamp() + '60 s';
+		until timestamptz := clock_timestamp() + '10 min';
 	begin
 		while not exists (select from scylla.task_lease where owner = 'finder') and clock_timestamp() < until loop
 			call measure('dead', 20);
@@ -408,7 +408,7 @@ sql($node, q(
 sql($node, q(
 	create procedure find_each() language plpgsql as $$
 	declare
-		until timestamptz := clock_timestamp() + '60 s';
+		until timestamptz := clock_timestamp() + '10 min';
 	begin
 		while (select count(*) from scylla.list_tasks('each', 'running', 'finder', 200)) < 128 and clock_timestamp() < until loop
 			call measure('each', 1);

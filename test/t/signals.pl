@@ -81,7 +81,7 @@ sql($node, q(
 	-- Returns when the query gives true; an error after too long a time.
 	create procedure reach(query text, what text) language plpgsql as $$
 	declare
-		until timestamptz := clock_timestamp() + '30 s';
+		until timestamptz := clock_timestamp() + '10 min';
 		reached boolean := false;
 	begin
 		loop

@@ -13,7 +13,7 @@ use Test::More;
 
 my ($install_path, $extension) = own_installation();
 my $node = PostgreSQL::Test::Cluster->new('main', install_path => $install_path);
-$node->init;
+$node->init(extra => [ '-E', 'UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'scylla'\nscylla.monitor = off\nlog_statement = none");
 $node->start;
 

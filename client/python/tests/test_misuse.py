@@ -6,6 +6,7 @@ SCYLLA_TEST_SECONDS=600 makes ten minutes of random misuse of each kind of worke
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
 import os
@@ -120,6 +121,15 @@ def loop() -> Any:
     return value
 
 
+def can_read(text: str) -> bool:
+    """Python 3.14 reads what is as deep as the stack allows."""
+    try:
+        json.loads(text)
+    except (RecursionError, ValueError):
+        return False
+    return True
+
+
 def deep_recursion() -> Any:
     return deep_recursion()
 
@@ -192,7 +202,7 @@ MISUSES: dict[str, tuple[Callable[[], Any], Any, str]] = {
     "result bytes": (lambda: b"x", INVALID, "bytes"),
     "result set": (lambda: {1}, INVALID, "set"),
     "result cycle": (loop, INVALID, "list"),
-    "result deep": (lambda: deep(10_000), INVALID, "RecursionError"),
+    "result deep": (lambda: deep(100_000), INVALID, "RecursionError"),
     "result evil": (Evil, INVALID, "Evil"),
     "result evil dict": (lambda: EvilDict(x=1), INVALID, "EvilDict.*SystemExit"),
     "result evil complete": (lambda: EvilComplete(1), INVALID, "EvilComplete"),
@@ -207,7 +217,7 @@ MISUSES: dict[str, tuple[Callable[[], Any], Any, str]] = {
     "result del": (EvilDel, INVALID, "EvilDel"),
     "metrics": (lambda: Complete(1, object()), INVALID, ""),
     "metrics text": (lambda: Complete(1, "x"), None, ""),
-    "metrics deep": (lambda: Complete(1, {"x": deep(10_000)}), INVALID, "RecursionError"),
+    "metrics deep": (lambda: Complete(1, {"x": deep(100_000)}), INVALID, "RecursionError"),
     "good number": (lambda: 10**100, None, ""),
     "good bool": (lambda: True, None, ""),
     "good none": (lambda: None, None, ""),
@@ -295,15 +305,18 @@ class Common:
         print(f"# {rounds} rounds, {tasks} tasks", flush=True)
 
     def test_a_task_that_python_cannot_read_ends_no_worker(self: Any) -> None:
-        for spec in ("[" * 3000 + "]" * 3000, "1" * 6000):
+        specs = ("[" * 3000 + "]" * 3000, "1" * 6000)
+        for spec in specs:
             self.connection.execute(
                 "select scylla.submit(%s, %s::jsonb, max_attempts => 1, priority => 9)", (self.queue, spec)
             )
         self.put("good")
         w = self.start(self.handler(), self.kind)
         self.drained(w)
-        self.assertEqual(self.count("status = 'aborted' and errors -> 0 ->> 'code' = 'unreadable-task'"), 2)
-        self.assertEqual(self.count("status = 'completed'"), 1)
+        unreadable = sum(not can_read(spec) for spec in specs)
+        self.assertGreater(unreadable, 0)
+        self.assertEqual(self.count("status = 'aborted' and errors -> 0 ->> 'code' = 'unreadable-task'"), unreadable)
+        self.assertEqual(self.count("status = 'completed'"), 1 + len(specs) - unreadable)
 
     def test_what_raises_when_the_worker_stops(self: Any) -> None:
         """Functions given to on_stop, and handlers that answer a request to stop by an exception nobody can read."""

@@ -93,7 +93,8 @@ def heartbeat_many(
     on: Connection, jobs: Sequence[Held], worker: str, timeout: Optional[float]
 ) -> list[tuple[bool, Optional[str]]]:
     sql = "select held, status::text from scylla.heartbeat_many(%s::text[], %s, %s::interval, %s::int[])"
-    return on.execute(sql, (_rns(jobs), worker, _interval(timeout), _attempts(jobs))).fetchall()  # type: ignore[return-value]
+    rows: list[Any] = on.execute(sql, (_rns(jobs), worker, _interval(timeout), _attempts(jobs))).fetchall()
+    return rows
 
 
 def heartbeat_each(
@@ -111,7 +112,8 @@ def complete_many(
     on: Connection, jobs: Sequence[Held], results: list[Optional[str]], worker: str
 ) -> list[tuple[bool, Optional[str]]]:
     sql = "select completed, status::text from scylla.complete_many(%s::text[], %s, %s::text[]::jsonb[], %s::int[])"
-    return on.execute(sql, (_rns(jobs), worker, results, _attempts(jobs))).fetchall()  # type: ignore[return-value]
+    rows: list[Any] = on.execute(sql, (_rns(jobs), worker, results, _attempts(jobs))).fetchall()
+    return rows
 
 
 def complete(on: Connection, job: Held, result: Optional[str], metrics: Optional[str]) -> None:

@@ -33,7 +33,7 @@ int show_failed_steps(const context &given, const failed_steps_options &options)
     session server{given.connection};
     const std::string columns =
         "workflow_id || '/' || instance_id as run, step, iterations, attempt, status, ended, task, "
-        "error_message as error";
+        "concat_ws(' ', error_message, coalesce(error ->> 'log_url', params ->> 'log_url')) as error";
     show(server, "select " + (given.json ? "*" : columns) + " from scylla.failed_steps($1, $2::bigint, $3::int)",
          {options.workflow, options.instance, options.limit}, given.rows());
     return 0;

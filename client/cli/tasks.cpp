@@ -210,9 +210,10 @@ int list_dead_tasks(const context &given, const dead_options &options) {
                           .argument("queue", options.queue)
                           .argument("code", options.code)
                           .argument("max_tasks", options.limit);
-    const std::string columns = given.json ? "*"
-                                           : "rn, queue, errors -> -1 ->> 'code' as code, error_message as "
-                                             "message, attempt, owner, date_trunc('second', updated) as updated";
+    const std::string columns =
+        given.json ? "*"
+                   : "rn, queue, errors -> -1 ->> 'code' as code, concat_ws(' ', error_message, errors -> -1 ->> "
+                     "'log_url') as message, attempt, owner, date_trunc('second', updated) as updated";
     show(server, "select " + columns + " from " + dead.sql(), dead.values(), given.rows());
     return 0;
 }

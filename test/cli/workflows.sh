@@ -180,6 +180,16 @@ run scylla run failed flow 1
 is "$status $(grep -c load <<<"$output")" '0 0' 'run failed: nothing has'
 run scylla run failed flow 2
 is "$status $errors" '1 scylla: workflow "flow" has no instance 2' 'run failed: no such instance'
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"logged\", \"steps\": [{\"step\": {\"id\": \"copy\", \"type\": \"U\"}}]}}'),
+  scylla.start_workflow('logged')" >/dev/null
+sql 'call scylla.advance()' >/dev/null
+wait_until holds "select exists (select from scylla.lease('u', 'w') t, scylla.abort(t.rn, 'w', '{\"code\": \"disk-full\", \"log_url\": \"https://logs.example.org/7\"}'))"
+sql 'call scylla.advance()' >/dev/null
+wait_until holds "select exists (select from scylla.failed_steps('logged', 1))"
+run scylla run failed logged 1
+like "$status $output" '^0 .*copy .*disk-full https://logs.example.org/7' 'run failed prints the code of an error without a message, and where the log is'
+run scylla dead u
+like "$status $output" '^0 .*disk-full https://logs.example.org/7' 'and so does dead'
 run scylla run rollup flow 1
 like "$status $output" '^0 .*status +leaves +which.*RUNNING +1 +load:1' 'run rollup'
 run scylla --json run rollup flow 1
@@ -305,6 +315,7 @@ until [[ $(sql "select status from scylla.workflow_backfill where backfill = $ba
 run scylla workflow drop flow
 is "$status$output$errors" '0' 'workflow drop: one whose runs have ended'
 run scylla workflow drop typed
+run scylla workflow drop logged
 run scylla workflow drop w
 is "$status$output$errors $(sql "select string_agg(id, ',') from scylla.workflow")" '0 y' 'workflow drop'
 

@@ -14,7 +14,7 @@ select from scylla.lease_task('mail-completed', 'worker-2');
 select from scylla.complete('mail-completed', 'worker-2', '{"id": 17}', '{"seconds": 0.2}');
 select from scylla.submit('mail', '{"to": "eve@example.org"}', rn => 'mail-aborted');
 select from scylla.lease_task('mail-aborted', 'worker-2');
-select from scylla.abort('mail-aborted', 'worker-2', '{"code": "no-such-address", "message": "<svg onload=alert(1)>"}');
+select from scylla.abort('mail-aborted', 'worker-2', '{"code": "no-such-address", "message": "<svg onload=alert(1)>", "log_url": "javascript:alert(1)", "details": "Traceback of <i>mail</i>"}');
 select from scylla.submit('mail', '{"to": "joe@example.org"}', rn => 'mail-failed');
 select from scylla.lease_task('mail-failed', 'worker-2');
 select from scylla.fail('mail-failed', 'worker-2', '{"code": "smtp-timeout", "message": "no answer in 30 s"}', '1 h');
@@ -81,7 +81,7 @@ select from scylla.lease('wf_extract', 'w') t, scylla.complete(t.rn, 'w', '{"par
 call reach($$(select count(*) = 4 from scylla.task where queue = 'wf_load' and status = 'ready')$$);
 select from scylla.lease('wf_load', 'w', 3, '1 h');
 select from scylla.task t, scylla.complete(t.rn, 'w') where t.queue = 'wf_load' and t.spec -> 'iteration' is not null and t.rn = (select min(rn) from scylla.task where queue = 'wf_load' and status = 'running');
-select from scylla.task t, scylla.abort(t.rn, 'w', '{"code": "bad-data", "message": "<svg onload=alert(1)>"}') where t.rn = (select min(rn) from scylla.task where queue = 'wf_load' and status = 'running');
+select from scylla.task t, scylla.abort(t.rn, 'w', '{"code": "bad-data", "message": "<svg onload=alert(1)>", "log_url": "https://logs.example.org/load?part=1&x=<b>"}') where t.rn = (select min(rn) from scylla.task where queue = 'wf_load' and status = 'running');
 call reach($$exists (select from scylla.workflow_step where step = 'load' and status = 'FATALLY_FAILED')$$);
 call reach($$exists (select from scylla.workflow_step where step = 'load' and status = 'SUCCEEDED')$$);
 

@@ -238,7 +238,7 @@ test("a run of a workflow: its graph, its steps, what has failed first", async (
   assert.equal(await page.locator("svg.gantt g").count(), 2);
   const failed = await page.$$eval("main ul.plain li", (found) => found.map((line) => line.innerText));
   assert.equal(failed.length, 1);
-  assert.match(failed[0], /^FATALLY_FAILED load [1-4] <svg onload=alert\(1\)>$/);
+  assert.match(failed[0], /^FATALLY_FAILED load [1-4] <svg onload=alert\(1\)> log$/);
   // A loop is loaded when it is unfolded, failed iterations first.
   assert.equal(await page.locator("main details[open]").count(), 0);
   await page.click("main .tree summary");
@@ -266,6 +266,13 @@ test("a run of a workflow: its graph, its steps, what has failed first", async (
   await page.click("main .tree details li >> nth=0 >> a");
   await page.waitForSelector("h1 >> text=/^Step load [1-4]$/");
   await page.waitForSelector("text=bad-data");
+  assert.equal(await page.getAttribute("main table a >> text=/^log$/", "href"), "https://logs.example.org/load?part=1&x=<b>", "the log of an attempt is a link");
+  await visit(page, console_.address + "task?rn=mail-aborted");
+  await page.click("main li summary >> text=details");
+  await page.waitForSelector("main li pre >> text=Traceback of <i>mail</i>");
+  assert.equal(await page.locator("main a[href^=javascript]").count(), 0, "what is no address of the web is no link");
+  await page.goBack();
+  await page.waitForSelector("main dd a >> text=workflow nightly");
   assert.deepEqual(await barriers(page), []);
   await page.click("main dd a >> text=workflow nightly");
   await page.waitForSelector("svg.graph");

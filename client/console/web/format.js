@@ -12,6 +12,11 @@ export const a = (page, parameters, ...text) => h("a", { href: link(page, parame
 export const task = (rn) => (rn ? a("task", { rn }, rn) : null);
 export const queue = (name) => (name ? a("queue", { name }, name) : null);
 export const plan = (name) => (name ? a("plan", { name }, name) : null);
+// To the log of an attempt, if its error or its parameters say where it is. Only an address of the web becomes a link.
+export function logLink(...of) {
+  const url = of.map((one) => one?.log_url).find((one) => typeof one === "string" && /^https?:\/\//i.test(one));
+  return url ? [" ", h("a", { href: url, target: "_blank", rel: "noreferrer" }, "log")] : null;
+}
 export const status = (name) => (name ? h("span", { class: "status " + name }, name) : null);
 
 // As PostgreSQL writes it, in the reader's time zone: 2026-11-28 09:30:00.125+01:00. To make a formatter of Intl takes a browser longer

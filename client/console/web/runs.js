@@ -1,7 +1,7 @@
 // The page of a run of a workflow: its graph, its failures, its timeline, its signals, and its steps as a tree. A loop is loaded when the
 // reader unfolds it. And the page of one step.
 import { h } from "./dom.js";
-import { a, duration, facts, json, link, number, plan, plural, short, table, task, time } from "./format.js";
+import { a, duration, facts, json, link, logLink, number, plan, plural, short, table, task, time } from "./format.js";
 import { gantt, graph } from "./graph.js";
 import { either } from "./overview.js";
 import { breakButton, breakpoints, initiator, isStarted, killButton, kindOf, onlyThis, restartButtons, run, seconds, startButton, state, stopButton, workflow } from "./workflows.js";
@@ -35,7 +35,7 @@ const times = (r, rows) => gantt(r, rows.map((s) => ({ name: nameOf(s), kind: ki
   { label: "Times of the steps", also: (n) => `Times of ${plural(n, "step")}, also in the tree of steps` });
 
 const stepLine = (r, s, type, name = stepLink(r, s)) => [state(s.status), " ", name, type && h("span", { class: "faint" }, " " + type),
-  s.attempt > 1 && ` attempt ${s.attempt}`, s.started && [", ", duration(seconds(s))], s.error && h("span", { class: "bad" }, " " + errorOf(s.error))];
+  s.attempt > 1 && ` attempt ${s.attempt}`, s.started && [", ", duration(seconds(s))], s.error && h("span", { class: "bad" }, " " + errorOf(s.error)), logLink(s.error)];
 
 // ---- the tree of steps --------------------------------------------------------------------------------------------------------
 //
@@ -238,6 +238,7 @@ export const stepPage = {
           { name: "attempt", of: (t) => String(t.attempt) }, { name: "run", number: true, of: (t) => t.run }, { name: "status", of: (t) => state(t.status) }, { name: "task", of: (t) => task(t.task) },
           { name: "began", of: (t) => time(t.started) }, { name: "took", number: true, of: (t) => duration(seconds(t)) },
           { name: "error", of: (t) => t.error && [t.error.code && h("strong", {}, t.error.code), t.error.code && ": ", t.error.message] },
+          { name: "log", of: (t) => logLink(t.error, t.params) },
         ], attempts, { key: (t) => String(t.attempt) }),
         s.error && [h("h2", {}, "Error"), json(s.error, "Error")],
         h("h2", {}, "Parameters"), json(s.params, "Parameters")],

@@ -1,7 +1,7 @@
 // The page of a queue with its tasks, and that of one task.
 import { change } from "./api.js";
 import { h } from "./dom.js";
-import { a, duration, facts, json, link, number, percent, plan, plural, queue, rate, short, status, table, task, time } from "./format.js";
+import { a, duration, facts, json, link, logLink, number, percent, plan, plural, queue, rate, short, status, table, task, time } from "./format.js";
 import { latest, rateOf } from "./live.js";
 import { either } from "./overview.js";
 
@@ -180,7 +180,8 @@ function timeline(t) {
 }
 
 const errorList = (errors) =>
-  h("ol", {}, errors.map((e) => h("li", {}, h("strong", {}, e.code), e.message && ": ", e.message, e.args && Object.keys(e.args).length > 0 && json(e.args, "arguments of the error"))));
+  h("ol", {}, errors.map((e) => h("li", {}, h("strong", {}, e.code), e.message && ": ", e.message, e.args && Object.keys(e.args).length > 0 && json(e.args, "arguments of the error"),
+    logLink(e), e.details && h("details", {}, h("summary", {}, "details"), h("pre", {}, typeof e.details === "string" ? e.details : JSON.stringify(e.details, null, 2))))));
 
 const waits = (rows) => table("What it waits for", [
   { name: "waits for", of: (w) => w.waits_for }, { name: "why", of: (w) => w.detail }, { name: "since", of: (w) => time(w.since) }, { name: "until", of: (w) => time(w.until) },

@@ -72,6 +72,9 @@ select make('bound', '[{"definitions": {"bs": {}}, "grace": "10 min"}]') \g /dev
 select is((select grace from scylla.trigger where action ->> 'workflow' = 'bound'), '10 min', 'a signal trigger of a workflow may have a bound on catching up');
 select is((select count(*) from scylla.validate_workflow('{"workflow": {"id": "w", "signal_triggers": [{"definitions": {"bs": {}}, "grace": "soon"}], "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')
            where place = 'workflow.signal_triggers[0].grace'), 1::bigint, '... which is a duration');
+select is((select problem from scylla.validate_workflow('{"workflow": {"id": "w", "signal_triggers": [{"definitions": {"bs": {}}, "max_catch_up": 5}], "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')
+           where place = 'workflow.signal_triggers[0].max_catch_up'),
+          'is for time triggers: each signal counts; "grace" bounds what an action catches up with', '... and none by number, as each signal counts');
 
 -- ---- condition and dedup_expr ------------------------------------------------------------------------------------------
 

@@ -153,7 +153,10 @@ std::size_t check_trigger_signal(const Reader &reader, const Object &signal) {
 }
 
 void check_signal_trigger(const Reader &reader, const Object &trigger) {
-    reader.refuse_others(trigger, {"definitions", "params", "condition", "dedup_expr", "grace"});
+    reader.refuse_others(trigger, {"definitions", "params", "condition", "dedup_expr", "grace", "max_catch_up"});
+    if (reader.has(trigger, "max_catch_up"))
+        reader.problem(trigger.where.member("max_catch_up"),
+                       "is for time triggers: each signal counts; \"grace\" bounds what an action catches up with");
     reader.expression(trigger, "condition");
     reader.expression(trigger, "dedup_expr");
     check_trigger_duration(reader, trigger, "grace", 1);

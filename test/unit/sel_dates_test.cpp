@@ -221,6 +221,8 @@ TEST(Sel_4_7_Dates, AFractionIsOfItsLastPart) {
     const auto read = [](std::string_view text) { return eval("new DateTime('2026-11-23" + std::string(text) + "')"); };
     EXPECT_EQ(read("T08.5"), R"("2026-11-23T08:30:00.000Z")");
     EXPECT_EQ(read("T08:30.5"), R"("2026-11-23T08:30:30.000Z")");
+    EXPECT_EQ(read("T08:30,5"), R"("2026-11-23T08:30:30.000Z")");
+    EXPECT_EQ(read("T08:30:15,123456+01:00"), R"("2026-11-23T07:30:15.123Z")");
     EXPECT_EQ(read("T08:30:15.5"), R"("2026-11-23T08:30:15.500Z")");
     EXPECT_EQ(read("T08:30.25Z"), R"("2026-11-23T08:30:15.000Z")");
     EXPECT_NE(read("T08:30.").find("no fraction"), std::string::npos);

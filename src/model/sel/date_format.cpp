@@ -487,7 +487,7 @@ std::int64_t part_of(std::int64_t millis, std::string_view fraction) {
 } // namespace
 
 // 2026, 2026-11, 2026-11-23, 2026-W48-1, 2026-327 or nothing, with T08, T08:30, T08:30:15, each with a fraction of its
-// last part, with Z or +01:00.
+// last part after a point or a comma, with Z or +01:00.
 Value parse_iso(Context &context, std::string_view text, const Zone *zone) {
     const std::size_t time = std::min(text.find('T'), text.size());
     std::string pattern = text.empty() ? "yyyy" : iso_day(text.substr(0, time));
@@ -498,10 +498,12 @@ Value parse_iso(Context &context, std::string_view text, const Zone *zone) {
     const auto colons = std::count(clock.begin(), clock.end(), ':');
     pattern += clock.size() > 1 ? "'T'HH" : "'T'";
     pattern += colons >= 2 ? ":mm:ss" : colons == 1 ? ":mm" : "";
-    const std::size_t point = clock.find('.');
+    const std::size_t point = clock.find_first_of(".,");
     const std::string after_clock = zone_at < text.size() ? "Z" : "";
     if (point == std::string_view::npos || colons >= 2)
-        return parse_date(context, text, pattern + (point == std::string_view::npos ? "" : ".SSS") + after_clock, zone);
+        return parse_date(
+            context, text,
+            pattern + (point == std::string_view::npos ? "" : clock[point] + std::string("SSS")) + after_clock, zone);
     const std::int64_t more = part_of(colons == 1 ? 60'000 : 3'600'000, clock.substr(point + 1));
     const std::string whole = std::string(text.substr(0, time + point)) + std::string(text.substr(zone_at));
     const Value date = parse_date(context, whole, pattern + after_clock, zone);

@@ -75,6 +75,7 @@ struct PlacementPool {
     std::int64_t max_bypass;      // so many tasks may overtake a head that has no planned start
     Head head{};                  // of the last pass, in; of this one, out
     bool stopped = false;         // set by the pass, of a strict pool
+    bool rests = false;           // set by the pass: nothing more starts in it, so that the order of its line is kept
     std::size_t ends = k_none_of; // set by the pass: the chain of its ends
 };
 
@@ -118,7 +119,8 @@ struct TaskClass {
     std::size_t shape;
     std::int64_t runtime; // k_no_time: not known
     Waiting first{};
-    Refusal refusal{}; // set by the pass: why its first task waits
+    Refusal refusal{};    // set by the pass: why its first task waits
+    std::size_t role = 0; // whose it is: an index in `started`
 };
 
 // All that a pass works on. Memory is the caller's.
@@ -128,10 +130,11 @@ struct PlacementState {
     std::span<ResourceCell> cells;
     std::span<Shape> shapes;
     std::span<TaskClass> classes;
-    std::span<End> ends;         // with room for those of the tasks that start
-    std::size_t end_count;       // so many are there
-    std::span<End> sorting;      // as long as `ends`
-    std::span<std::size_t> heap; // as long as `classes`
+    std::span<End> ends;                 // with room for those of the tasks that start
+    std::size_t end_count;               // so many are there
+    std::span<End> sorting;              // as long as `ends`
+    std::span<std::size_t> heap;         // as long as `classes`
+    std::span<std::size_t> started = {}; // set by the pass: how many tasks of each role; empty: all are of one
 };
 
 // What the line does with a task: it has started, or is not there any more.
@@ -344,9 +347,48 @@ constexpr bool holds_up(const PlacementState &state, const TaskClass &of) noexce
     });
 }
 
+constexpr bool rests(const PlacementState &state, const TaskClass &of) noexcept {
+    const std::span<const Way> ways = state.shapes[of.shape].ways;
+    return std::any_of(ways.begin(), ways.end(), [&](const Way &way) {
+        return std::any_of(way.needs.begin(), way.needs.end(),
+                           [&](const Need &need) { return state.pools[state.cells[need.cell].pool].rests; });
+    });
+}
+
+inline void let_rest(PlacementState &state, const TaskClass &of) noexcept {
+    for (const Way &way : state.shapes[of.shape].ways)
+        for (const Need &need : way.needs)
+            state.pools[state.cells[need.cell].pool].rests = true;
+}
+
+// How many tasks a pass starts: `limit` in their order. Then those of roles of which it has started little have their
+// turn, where they need no pool in which others wait before them: so very many tasks of one role do not delay the few
+// of another.
+struct Bounds {
+    std::size_t limit;
+    std::size_t most;
+    std::size_t little;
+    std::size_t started = 0;
+};
+
+constexpr Bounds bounds_of(const PlacementState &state, std::size_t limit) noexcept {
+    const std::size_t more = state.started.size() < 2 ? 0 : std::min(limit / 2, SIZE_MAX - limit);
+    return {limit, limit + more, std::max(limit / 10, std::size_t{1})};
+}
+
+constexpr bool may_start(const PlacementState &state, const Bounds &bounds, const TaskClass &of) noexcept {
+    return bounds.started < bounds.limit || state.started[of.role] < bounds.little;
+}
+
 } // namespace placement
 
-// Starts what can start, `limit` tasks at most. `line` is asked for each task that is to start:
+// The most that place_tasks() starts.
+constexpr std::size_t most_started(const PlacementState &state, std::size_t limit) noexcept {
+    return placement::bounds_of(state, limit).most;
+}
+
+// Starts what can start, `limit` tasks, and half as many again of roles of which there were few among these. `line` is
+// asked for each task that is to start:
 //   Started start(std::size_t task_class, std::size_t way): the first task of the class;
 //   bool next(std::size_t task_class, Waiting *first): the class's next task after it;
 // and before one that stays holds others up:
@@ -367,30 +409,38 @@ bool place_tasks(PlacementState &state, std::span<Head> before, std::size_t limi
         state.heap[c] = c;
     auto heap = state.heap.first(state.classes.size());
     std::make_heap(heap.begin(), heap.end(), later);
+    std::fill(state.started.begin(), state.started.end(), 0);
+    placement::Bounds bounds = placement::bounds_of(state, limit);
+    bool complete = true;
     while (!heap.empty()) {
         TaskClass &of = state.classes[heap.front()];
         const std::size_t c = heap.front();
         const placement::Fit fit = placement::find_way(state, of);
         const bool stays = fit.way == k_none_of;
-        if (!stays && limit == 0)
+        if (!stays && bounds.started == bounds.most)
             return false;
         std::pop_heap(heap.begin(), heap.end(), later);
         bool goes_on = true;
-        if (stays && placement::holds_up(state, of) && !line.is_waiting(c)) {
+        if (placement::rests(state, of) || (!stays && !placement::may_start(state, bounds, of))) {
+            placement::let_rest(state, of);
+            complete = goes_on = false;
+        } else if (stays && placement::holds_up(state, of) && !line.is_waiting(c)) {
             // Its needs are counted as taken already, by the task itself: they must not be kept for it once more.
         } else if (stays) {
             of.refusal = fit.refusal;
             goes_on = placement::stay(state, c, before);
         } else if (line.start(c, fit.way) == Started::yes) {
             placement::start(state, of, state.shapes[of.shape].ways[fit.way]);
-            limit--;
+            bounds.started++;
+            if (!state.started.empty())
+                state.started[of.role]++;
         }
         if (goes_on && line.next(c, &of.first))
             std::push_heap(heap.begin(), heap.end(), later);
         else
             heap = heap.first(heap.size() - 1);
     }
-    return true;
+    return complete;
 }
 
 } // namespace scylla::model

@@ -69,6 +69,8 @@ struct Pass : Room {
     Growing<KnownClass> known_classes;
     Growing<model::TaskClass> classes;
     Index class_index;
+    Growing<std::size_t> started; // of each role
+    Index role_index;
     std::size_t widest; // the largest number of cells in a way
 };
 
@@ -87,6 +89,7 @@ Pass begin_pass(Store &store, std::span<const int64> pools) {
     know_pools(pass, store::pools::by_ids(pools));
     pass.shape_index = make_index("scylla needs");
     pass.class_index = make_index("scylla classes");
+    pass.role_index = make_index("scylla roles");
     return pass;
 }
 
@@ -144,10 +147,14 @@ void add_class(Pass &pass, const store::LineRow &row) {
     if (!queue || queue->paused)
         return;
     const std::size_t shape = shape_of(pass, row.needs);
+    const std::size_t role = enter(pass.role_index, hash_of(queue->owner), pass.started.count, &is_new);
+    if (is_new)
+        pass.started.add(0);
     pass.known_classes.add({row, queue->aging});
     pass.classes.add({.shape = shape,
                       .runtime = row.runtime.value_or(model::k_no_time),
-                      .first = waiting_of(pass, row, queue->aging)});
+                      .first = waiting_of(pass, row, queue->aging),
+                      .role = role});
 }
 
 // The first task of each class.
@@ -264,21 +271,23 @@ bool Line::next(std::size_t c, Waiting *first) {
     return true;
 }
 
-// Lets the model decide. It starts `limit` tasks at most.
+// Lets the model decide.
 bool decide(Pass &pass, std::size_t limit, Line &line) {
     const std::size_t running = pass.ends.count;
-    const std::size_t room = running + limit * pass.widest;
-    const auto ends = allocate<model::End>(room);
-    std::copy_n(pass.ends.at, running, ends.begin());
     model::PlacementState state{.now = pass.now,
                                 .pools = pass.pools.all(),
                                 .cells = pass.cells.all(),
                                 .shapes = pass.shapes.all(),
                                 .classes = pass.classes.all(),
-                                .ends = ends,
+                                .ends = {},
                                 .end_count = running,
-                                .sorting = allocate<model::End>(room),
-                                .heap = allocate<std::size_t>(pass.classes.count)};
+                                .sorting = {},
+                                .heap = allocate<std::size_t>(pass.classes.count),
+                                .started = pass.started.all()};
+    const std::size_t room = running + most_started(state, limit) * pass.widest;
+    state.ends = allocate<model::End>(room);
+    state.sorting = allocate<model::End>(room);
+    std::copy_n(pass.ends.at, running, state.ends.begin());
     const bool complete = place_tasks(state, allocate<model::Head>(pass.pools.count), limit, line);
     if (line.scanning)
         end(line.scan);

@@ -2,6 +2,7 @@
 
 #include "job/jobs.h"
 #include "pg/growing.h"
+#include "pg/hash.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "shmem/pending.h"
@@ -74,6 +75,48 @@ template <typename Work> void for_each(store::Scan scan, Portion *portion, Work 
     end(memory);
     end(scan);
 }
+
+// What a portion has done for each role. When it is used up, roles for which it has done little get their turn, so that
+// very many rows of one do not delay the few of another.
+struct Served {
+    int64 limit;   // of the portion, for rows in their order
+    int64 most;    // of the portion, with those of roles whose turn it is
+    int64 little;  // until it has done so much for a role, it is the role's turn
+    HTAB *of_role; // by a hash of its name
+    int32 queue;   // that was asked for last
+    int64 *count;  // of its owner; null: none was asked for
+};
+
+Served begin_served(const Portion &portion) {
+    HASHCTL control{};
+    control.keysize = sizeof(uint64);
+    control.entrysize = sizeof(std::array<int64, 2>);
+    control.hcxt = CurrentMemoryContext;
+    const int64 more = portion.limit > PG_INT64_MAX / 2 ? 0 : portion.limit / 2;
+    return {.limit = portion.limit,
+            .most = portion.limit + more,
+            .little = portion.limit / 10,
+            .of_role = hash_create("scylla turns", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT),
+            .queue = 0,
+            .count = nullptr};
+}
+
+// How many rows of queues with the same owner it has done.
+int64 &count_of(Store &store, Served &served, int32 queue) {
+    if (served.count != nullptr && served.queue == queue)
+        return *served.count;
+    const auto &row = queue_of(store, queue).row;
+    uint64 key = hash_of(row ? row->owner : "");
+    bool found = false;
+    auto *entry = static_cast<std::array<int64, 2> *>(hash_search(served.of_role, &key, HASH_ENTER, &found));
+    if (!found)
+        (*entry)[1] = 0;
+    served.queue = queue;
+    served.count = &(*entry)[1];
+    return *served.count;
+}
+
+bool is_its_turn(Store &store, Served &served, int32 queue) { return count_of(store, served, queue) < served.little; }
 
 // The retention of tasks, by queue and final status.
 constexpr Status k_endings[] = {Status::completed, Status::aborted, Status::cancelled};
@@ -157,6 +200,8 @@ TimestampTz mend(Store &store, store::LeaseRow lease, TimestampTz now) {
 
 void end_expired_leases(Store &store, DutyTurn &turn) {
     const RunLimits limits = read_run_limits(store);
+    Served served = begin_served(turn.portion);
+    turn.portion.limit = served.most;
     for_each(scan_leases(store), &turn.portion, [&](const store::Scan &scan) {
         const store::LeaseTimes times = store::lease_times(scan);
         if (times.deadline > turn.now + k_clock_step) {
@@ -173,6 +218,10 @@ void end_expired_leases(Store &store, DutyTurn &turn) {
         };
         if (goes_on(run_ends(limits, {times.queue, times.leased, {}})))
             return true; // the deadline is not later than the task's own limit
+        if (turn.portion.done >= served.limit && !is_its_turn(store, served, times.queue)) {
+            turn.portion.more = true;
+            return true;
+        }
         const store::LeaseRow lease = lease_row(scan);
         const TimestampTz ends = run_ends(limits, run_of(lease));
         if (goes_on(ends))
@@ -191,6 +240,7 @@ void end_expired_leases(Store &store, DutyTurn &turn) {
             else
                 end_lease(store, *spec, lease, turn.now);
             turn.portion.done++;
+            count_of(store, served, lease.queue)++;
         } else
             turn.portion.more = true; // another transaction is changing it
         return true;
@@ -202,8 +252,64 @@ void end_expired_leases(Store &store, DutyTurn &turn) {
     settle_gates(store, turn.now);
 }
 
-void open_due_tasks(Store &store, DutyTurn &turn) {
+// Opens a task that is due, or ends what it waits for. False: another transaction is changing it.
+bool open_task(Store &store, const store::WaitingRow &row, const store::SpecRow &spec, TimestampTz now) {
+    if (row.expiring)
+        return expire_gates(store, row, now);
+    if (take(store, TableId::waiting, spec, row.tid, Wait::no) != store::Taken::ok)
+        return false;
+    make_startable(store, spec, row.carry, now);
+    return true;
+}
+
+// Tasks that are due, and what has become of them in a portion.
+struct DueTasks {
+    Store &store;
+    DutyTurn &turn;
+    Served served;
     bool expired = false;
+};
+
+void open_due(DueTasks &all, const store::WaitingRow &row) {
+    const auto spec = find_spec(all.store, row.id, store::With::no_spec);
+    if (!spec)
+        return; // being restored
+    if (open_task(all.store, row, *spec, all.turn.now)) {
+        all.turn.portion.done++;
+        count_of(all.store, all.served, row.queue)++;
+        all.expired = all.expired || row.expiring;
+    } else
+        all.turn.portion.more = true;
+}
+
+constinit int64 opened_until =
+    0; // how far the walk for roles whose turn it is has come: the id of a task, 0 at its end
+
+// The portion is used up, and more are due: a walk by the ids, which looks at a row in a small part of the time that
+// opening a task takes.
+void open_for_others(DueTasks &all) {
+    constexpr int64 k_looked_at = 20; // for one that is opened
+    const int64 limit = all.served.limit * k_looked_at;
+    CommandCounterIncrement();
+    refresh(all.store);
+    store::Scan scan = scan_waiting(all.store, opened_until);
+    const RowMemory memory = begin_row_memory();
+    opened_until = 0;
+    for (int64 seen = 0; next(scan); reset(memory)) {
+        const store::WaitingRow row = waiting_row(scan);
+        if (row.due && *row.due <= all.turn.now && is_its_turn(all.store, all.served, row.queue))
+            open_due(all, row);
+        if (++seen == limit || all.turn.portion.done >= all.served.most) {
+            opened_until = row.id;
+            break;
+        }
+    }
+    end(memory);
+    end(scan);
+}
+
+void open_due_tasks(Store &store, DutyTurn &turn) {
+    DueTasks all{.store = store, .turn = turn, .served = begin_served(turn.portion)};
     for_each(scan_by_due(store), &turn.portion, [&](const store::Scan &scan) {
         const store::WaitingRow row = waiting_row(scan);
         if (!row.due)
@@ -212,21 +318,12 @@ void open_due_tasks(Store &store, DutyTurn &turn) {
             turn.next = Min(turn.next, *row.due);
             return false;
         }
-        const auto spec = find_spec(store, row.id, store::With::no_spec);
-        if (!spec)
-            return true; // being restored
-        const bool done = row.expiring ? expire_gates(store, row, turn.now)
-                                       : take(store, TableId::waiting, *spec, row.tid, Wait::no) == store::Taken::ok;
-        if (done && !row.expiring)
-            make_startable(store, *spec, row.carry, turn.now);
-        expired = expired || (done && row.expiring);
-        if (done)
-            turn.portion.done++;
-        else
-            turn.portion.more = true; // another transaction is changing it
+        open_due(all, row);
         return true;
     });
-    if (expired) {
+    if (turn.portion.done == turn.portion.limit && turn.portion.more)
+        open_for_others(all);
+    if (all.expired) {
         // Tasks that wait, with rows that are new, may wait for tasks that have ended here.
         CommandCounterIncrement();
         refresh(store);
@@ -241,7 +338,8 @@ void register_time_duties() {
                    .work = open_due_tasks,
                    .timer = shmem::Timer::due,
                    .share = 0,
-                   .statistics = shmem::Work::opening});
+                   .statistics = shmem::Work::opening,
+                   .restart = [] { opened_until = 0; }});
     register_duty({.activity = "ending expired leases",
                    .work = end_expired_leases,
                    .timer = shmem::Timer::deadline,

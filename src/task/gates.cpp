@@ -344,12 +344,15 @@ struct Settling {
     Dirty *dirty;
     TimestampTz now;
     int64 budget;       // how many dependants it may still look at
+    int64 share;        // how many of them of one provider
     int64 waits_on = 0; // the task that was last seen to wait for something else, after all outcomes so far; 0: none
     bool changed = false;
 };
 
-// Looks at the dependants of one provider. False: the budget is used up, and ended->after says how far it got.
+// Looks at the dependants of one provider. False: the budget or its share is used up, and ended->after says how far it
+// got.
 bool settle_dependants(Settling &all, store::Ended *ended, const RowMemory &memory) {
+    const int64 ends = Max(all.budget - all.share, int64{0});
     GateRow gate;
     walk_dependants(all.dirty, ended->id, ended->after, PG_INT64_MAX);
     for (Sight sight; (sight = next_dependant(all.dirty, &gate)) != Sight::absent; reset(memory)) {
@@ -357,7 +360,7 @@ bool settle_dependants(Settling &all, store::Ended *ended, const RowMemory &memo
         // waits for comes later, and sees all that has ended here.
         if (sight == Sight::present && gate.task == all.waits_on && judge_provider(all.dirty, gate) == Verdict::open)
             continue;
-        if (all.budget == 0)
+        if (all.budget == ends)
             return false;
         all.budget--;
         bool moved = false;
@@ -373,7 +376,7 @@ bool settle_dependants(Settling &all, store::Ended *ended, const RowMemory &memo
 }
 
 // What is left stays in store.ended. True: it has changed something.
-bool settle(Store &store, TimestampTz now, int64 budget) {
+bool settle(Store &store, TimestampTz now, int64 budget, int64 share = PG_INT64_MAX) {
     if (store.ended.count == 0)
         return false;
     // As long as no gate was ever written this costs next to nothing. (A first gate that another transaction is writing
@@ -383,7 +386,7 @@ bool settle(Store &store, TimestampTz now, int64 budget) {
         return false;
     }
     tell_completed(store);
-    Settling all{.store = store, .dirty = begin_dirty(store), .now = now, .budget = budget};
+    Settling all{.store = store, .dirty = begin_dirty(store), .now = now, .budget = budget, .share = share};
     const RowMemory memory = begin_row_memory();
     std::size_t left = 0;
     for (std::size_t i = 0; i < store.ended.count; i++) {
@@ -404,8 +407,8 @@ bool settle(Store &store, TimestampTz now, int64 budget) {
     return all.changed;
 }
 
-// Providers that have ended, some of whose dependants the monitor has still to look at, oldest first. If an error ends
-// the monitor, the walk with which the next one begins finds them.
+// Providers that have ended, some of whose dependants the monitor has still to look at. They take turns, the first of
+// the list is next. If an error ends the monitor, the walk with which the next one begins finds them.
 struct Backlog {
     bool is_kept; // this process is the monitor
     Growing<store::Ended> ended;
@@ -418,12 +421,18 @@ void keep_rest(Store &store) {
     store.ended.clear();
 }
 
-// The monitor's duty: the oldest of the backlog, and what ends because of it.
+// The monitor's duty: the backlog, and what ends because of it. Each provider has its share of the portion, so that one
+// with very many dependants does not delay those of others.
 void settle_backlog(Store &store, DutyTurn &turn) {
-    for (const store::Ended &ended : backlog.ended.all())
+    constexpr int64 k_least = 10;
+    const auto waiting = backlog.ended.all();
+    const int64 turns = Min(static_cast<int64>(waiting.size()), Max(turn.portion.limit / k_least, int64{1}));
+    const auto others = waiting.subspan(static_cast<std::size_t>(turns));
+    for (const store::Ended &ended : waiting.first(static_cast<std::size_t>(turns)))
         note_ended(store, ended);
-    backlog.ended.clear();
-    (void)settle(store, turn.now, turn.portion.limit);
+    std::copy(others.begin(), others.end(), waiting.begin());
+    backlog.ended.count = others.size();
+    (void)settle(store, turn.now, turn.portion.limit, turn.portion.limit / Max(turns, int64{1}));
     keep_rest(store);
     turn.portion.more = backlog.ended.count > 0;
 }

@@ -27,9 +27,11 @@ using HeldTrigger = store::triggers::Held;
 namespace {
 
 constexpr int64 k_signals = 200;               // maximum taken by a portion
+constexpr int64 k_arrivals = 1000;             // at triggers: then a portion takes no more signals
 constexpr int64 k_sets = 100;                  // maximum carried out by a portion
 constinit int32 last_line = PG_INT32_MIN;      // of the signals that were taken last
 constinit int64 last_trigger = 0;              // that had its turn last
+constinit int64 last_looked_at = 0;            // for owners whose turn it is
 constexpr int64 k_first_retry = USECS_PER_SEC; // doubled after each failure
 constexpr int64 k_last_retry = 10 * 60 * USECS_PER_SEC;
 
@@ -77,10 +79,6 @@ void arrive(const Interest &interest, const SentSignal &signal, int64 seq) {
 int64 take_signals(int64 limit) {
     using store::arrivals::Taken;
     const auto taken = store::arrivals::take(limit, last_line);
-    Growing<int64> seqs;
-    for (const Taken &signal : taken)
-        seqs.add(signal.seq);
-    sort_once(seqs);
     // The next portion begins after the last name that has had its turn, if there
     // was no room for more of them.
     const auto *last =
@@ -88,18 +86,28 @@ int64 take_signals(int64 limit) {
             return std::pair(one.line <= last_line, one.line) < std::pair(other.line <= last_line, other.line);
         });
     last_line = static_cast<int64>(taken.size()) < limit ? PG_INT32_MIN : last->line;
+    Growing<Taken> signals;
+    signals.add_all(taken);
+    std::sort(signals.at, signals.at + signals.count,
+              [](const Taken &one, const Taken &other) { return one.seq < other.seq; });
     const RowMemory memory = begin_row_memory();
-    for (const int64 seq : seqs.all()) {
+    std::size_t seen = 0;
+    for (int64 arrivals = 0; seen < signals.count && arrivals < k_arrivals; seen++) {
         CHECK_FOR_INTERRUPTS();
+        const int64 seq = signals[seen].seq;
         const auto signal = find_sent(seq);
         if (!signal)
             continue; // purged
-        for (const Interest &interest : store::triggers::interested(signal->name, seq))
+        const auto interests = store::triggers::interested(signal->name, seq);
+        for (const Interest &interest : interests)
             arrive(interest, *signal, seq);
+        arrivals += static_cast<int64>(interests.size());
         reset(memory);
     }
     end(memory);
-    return static_cast<int64>(seqs.size());
+    if (const auto left = signals.all().subspan(seen); !left.empty())
+        store::arrivals::put_back(left);
+    return static_cast<int64>(seen);
 }
 
 // ---- actions -------------------------------------------------------------------------------------------------------
@@ -235,20 +243,53 @@ void join_sets(const HeldTrigger &trigger, int64 share, DutyTurn &turn) {
     turn.portion.more = turn.portion.more || static_cast<int64>(keys.size()) == most;
 }
 
+void join(const store::arrivals::FreshTrigger &each, int64 share, DutyTurn &turn) {
+    if (!each.is_there)
+        store::arrivals::remove_orphans(each.id);
+    else if (const auto trigger = store::triggers::hold(each.id))
+        join_sets(*trigger, share, turn);
+    else
+        turn.portion.more = true; // another session has locked it
+}
+
+// There are more triggers than a portion has sets. Owners of few of those that had their turn have one too, so that
+// very many triggers of one role do not delay those of another.
+void join_of_others(std::span<const store::arrivals::FreshTrigger> joined, DutyTurn &turn) {
+    constexpr int64 k_looked_at = 10 * k_sets;
+    Growing<const char *> owners;
+    for (const store::arrivals::FreshTrigger &each : joined)
+        owners.add(each.owner);
+    const auto is_its_turn = [&](const char *owner) {
+        return owner != nullptr && std::count_if(owners.at, owners.at + owners.count, [&](const char *had) {
+                                       return had != nullptr && strcmp(had, owner) == 0;
+                                   }) < k_sets / 10;
+    };
+    const auto ahead = store::arrivals::fresh_triggers(k_looked_at, last_looked_at);
+    int64 left = k_sets / 2;
+    for (const store::arrivals::FreshTrigger &each : ahead) {
+        if (left == 0)
+            break;
+        last_looked_at = each.id;
+        if (!is_its_turn(each.owner))
+            continue;
+        owners.add(each.owner);
+        join(each, 1, turn);
+        left--;
+    }
+}
+
 // Each trigger has its share of the portion.
 void join_fresh(DutyTurn &turn) {
     const auto fresh = store::arrivals::fresh_triggers(k_sets, last_trigger);
     const int64 share = fresh.empty() ? 0 : Max(turn.portion.limit / static_cast<int64>(fresh.size()), int64{1});
     for (const store::arrivals::FreshTrigger &each : fresh) {
         last_trigger = each.id;
-        if (!each.is_there)
-            store::arrivals::remove_orphans(each.id);
-        else if (const auto trigger = store::triggers::hold(each.id))
-            join_sets(*trigger, share, turn);
-        else
-            turn.portion.more = true; // another session has locked it
+        join(each, share, turn);
     }
-    turn.portion.more = turn.portion.more || static_cast<int64>(fresh.size()) == k_sets;
+    if (static_cast<int64>(fresh.size()) == k_sets) {
+        turn.portion.more = true;
+        join_of_others(fresh, turn);
+    }
 }
 
 // ---- retries -------------------------------------------------------------------------------------------------------

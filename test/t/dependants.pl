@@ -58,6 +58,17 @@ is(sql($node, q(select (select updated from scylla.task_ready r join scylla.task
 		< (select max(finished) from scylla.task_outcome o join scylla.task_spec s using (id) where rn like 'two %'))), 't',
 	'and did its other duties meanwhile');
 
+# Providers take turns: those of the few end before those of the many, which ended first.
+sub finished { my ($name) = @_; return "(select max(updated) from scylla.task where rn like '$name %')"; }
+burden('many');
+$dependants = 3_000;
+burden('few');
+$dependants = 20_000;
+sql($node, q(begin; select from scylla.complete('many', 'w'); select from scylla.complete('few', 'w'); commit));
+ok($node->poll_query_until('postgres', "select count(*) = 23000 from scylla.task where (rn like 'many %' or rn like 'few %') and status = 'ready'"),
+	'the monitor opens what two tasks have left');
+is(sql($node, 'select ' . finished('few') . ' < ' . finished('many')), 't', '... and the many dependants of one do not hold up the few of the other');
+
 burden('three');
 sql($node, q(select from scylla.complete('three', 'w')));
 $node->stop('immediate');

@@ -88,6 +88,16 @@ eventually($node, 'select count(*) from ' . $made->('flood') . ' f', '3000', 'wh
 cmp_ok(sql($node, 'select count(*) from ' . $made->('flood') . ' f where f.id < (select max(v.id) from ' . $made->('victim') . ' v)'), '<', 1000,
 	'each trigger has its turn in a portion');
 
+# The same with many triggers of one role on one signal.
+sql($node, q(create role crowd; grant usage on schema scylla to crowd; grant execute on all functions in schema scylla to crowd;
+	set role crowd; select count(scylla.create_trigger('crowd ' || i, '[{"signal": "crowd"}]', '{"submit": {"queue": "crowd", "spec": {}}}')) from generate_series(1, 3000) i;
+	reset role; select scylla.create_trigger('single', '[{"signal": "single"}]', '{"submit": {"queue": "single", "spec": {}}}')));
+sql($node, q(begin; set local role crowd; select scylla.send_signal('crowd', '{}'); reset role; select scylla.send_signal('single', '{}'); commit));
+eventually($node, 'select count(*) from ' . $made->('single') . ' v', '1', 'a trigger beside thousands of another role');
+eventually($node, 'select count(*) from ' . $made->('crowd') . ' f', '3000', 'which are all carried out');
+cmp_ok(sql($node, 'select count(*) from ' . $made->('crowd') . ' f where f.id < (select max(v.id) from ' . $made->('single') . ' v)'), '<', 1000,
+	'roles have their turn, too');
+
 # ---- many sets ---------------------------------------------------------------------------------------------------------
 
 # A session carries out triggers by plans that it made when there was little, and nothing is vacuumed. A set costs the same however many

@@ -41,6 +41,7 @@ struct Task {
     Waiting at; // rank, created, id
     std::int64_t runtime = k_no_time;
     bool gone = false; // somebody else has just taken it
+    std::size_t role = 0;
 };
 struct Scenario {
     std::int64_t now = 0;
@@ -84,6 +85,7 @@ public:
         std::vector<Shape> shapes(lists_.size());
         std::vector<TaskClass> classes(lists_.size());
         std::size_t widest = 0;
+        std::size_t roles = 0;
         for (std::size_t c = 0; c < lists_.size(); c++) {
             const Task &first = from_.tasks[lists_[c]->front()];
             for (const Needs &needs : first.ways) {
@@ -91,7 +93,8 @@ public:
                 widest = std::max(widest, needs.size());
             }
             shapes[c] = {ways[c]};
-            classes[c] = {c, first.runtime, first.at, {}};
+            classes[c] = {c, first.runtime, first.at, {}, first.role};
+            roles = std::max(roles, first.role + 1);
         }
         std::vector<PlacementPool> pools;
         for (const Pool &pool : from_.pools)
@@ -104,7 +107,9 @@ public:
         std::vector<End> sorting(ends.size());
         std::vector<std::size_t> heap(classes.size());
         std::vector<Head> before(pools.size());
-        PlacementState state{from_.now, pools, cells, shapes, classes, ends, from_.running.size(), sorting, heap};
+        std::vector<std::size_t> started(roles);
+        PlacementState state{from_.now, pools, cells,  shapes, classes, ends, from_.running.size(),
+                             sorting,   heap,  started};
         at_.assign(lists_.size(), 0);
         result_.complete = place_tasks(state, before, from_.limit, *this);
         for (const PlacementPool &pool : pools)
@@ -132,10 +137,11 @@ public:
     }
 
 private:
-    using Key = std::pair<std::int64_t, std::vector<std::vector<std::pair<std::size_t, std::int64_t>>>>;
+    using Key =
+        std::pair<std::pair<std::int64_t, std::size_t>, std::vector<std::vector<std::pair<std::size_t, std::int64_t>>>>;
 
     static Key key_of(const Task &task) {
-        Key key{task.runtime, {}};
+        Key key{{task.runtime, task.role}, {}};
         for (const Needs &needs : task.ways) {
             key.second.emplace_back();
             for (const Need &need : needs)

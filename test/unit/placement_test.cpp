@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <queue>
 #include <random>
 #include <set>
@@ -262,6 +263,35 @@ TEST(Placement, ALimitIsNotExceededAndSaysThatThereIsMore) {
     EXPECT_EQ(some.starts.size(), 3U);
     EXPECT_FALSE(some.complete);
     given.limit = 5;
+    EXPECT_TRUE(Model(given).run().complete);
+}
+
+// Very many tasks of one role do not delay the few of another, unless these would overtake in the line of a pool.
+TEST(Placement, WhereTheLimitIsReachedRolesWithFewStartsHaveTheirTurn) {
+    Scenario given;
+    given.pools = {{Policy::greedy}, {Policy::greedy}, {Policy::greedy}};
+    given.cells = {{0, 100, 100}, {1, 100, 100}, {2, 100, 100}};
+    given.limit = 20;
+    for (std::int64_t id = 1; id <= 50; id++)
+        given.tasks.push_back(task(id, 9, {{{0, 1}}}));
+    for (std::int64_t id = 51; id <= 55; id++) {
+        given.tasks.push_back(task(id, 1, {{{1, 1}}}));
+        given.tasks.back().role = 1;
+    }
+    given.tasks.push_back(task(56, 0, {{{0, 1}, {2, 1}}})); // behind the many
+    given.tasks.back().role = 2;
+    given.tasks.push_back(task(57, -1, {{{2, 1}}})); // behind that
+    given.tasks.back().role = 3;
+    const Result some = Model(given).run();
+    Ids ids;
+    for (const Start &start : some.starts)
+        ids.push_back(start.id);
+    Ids expected(20);
+    std::iota(expected.begin(), expected.end(), 1);
+    expected.insert(expected.end(), {51, 52});
+    EXPECT_EQ(ids, expected);
+    EXPECT_FALSE(some.complete);
+    given.limit = 100;
     EXPECT_TRUE(Model(given).run().complete);
 }
 

@@ -38,12 +38,17 @@ where ctid = any (array(
       and exists (select from scylla.signal_trigger_input)))
 returning seq, line;
 
+-- put_back(signals Taken[])
+-- Signals that were taken, for another call.
+insert into scylla.signal_unseen (seq, line)
+select seq, line from :signals;
+
 -- add(trigger int8, digest int8, seq int8, input int4, join_key jsonb)
 insert into scylla.signal_arrival (trigger, digest, seq, input, fresh, join_key)
 values (:trigger, :digest, :seq, :input, true, :join_key)
 on conflict do nothing;
 
--- fresh_triggers(most int8, trigger int8) -> many FreshTrigger (id int8, is_there bool)
+-- fresh_triggers(most int8, trigger int8) -> many FreshTrigger (id int8, is_there bool, owner name?)
 -- Triggers with signals that have not been joined, behind this one, then from the first one on, without reading these
 -- signals.
 with recursive above (id) as (
@@ -65,7 +70,7 @@ with recursive above (id) as (
 ), fresh as (
     select id from above union all select id from below
 )
-select f.id, t.id is not null as is_there
+select f.id, t.id is not null as is_there, t.owner
 from fresh f
 left join scylla.signal_trigger t on t.id = f.id
 where f.id is not null and t.paused is not true

@@ -447,7 +447,7 @@ harness() {
   local folder=$work/$1 passed=0 failed=1 limit=$group_limit group_limit=$((4 * group_limit))
   shift
   run_group env -C "$folder" perl "$checkout/test/lib/harness.pl" --dump "$folder/output" --counts "$folder/counts" \
-    --limit "$limit" --jobs "${TAP_JOBS:-1}" -- "$@" || true
+    --failures "$work/failures" --limit "$limit" --jobs "${TAP_JOBS:-1}" -- "$@" || true
   [[ ! -s $folder/counts ]] || read -r passed failed <"$folder/counts"
   count "$passed" "$failed"
 }

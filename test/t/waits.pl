@@ -32,7 +32,7 @@ sql($node, submission('soon', 'never', '200 ms', 'abort'));
 eventually($node, q(select status from scylla.get_task('soon')), 'aborted', 'a commit tells the monitor when a gate times out');
 my $late = sql($node, q(select round(extract(epoch from updated - created) * 1000) - 200 from scylla.get_task('soon')));
 cmp_ok($late, '>=', 0, 'not too early');
-cmp_ok($late, '<', 2000, "nor much too late ($late ms)");
+cmp_ok($late, '<', 30000, "nor much too late ($late ms)");
 sql($node, q(select scylla.create_callback('expires', '300 ms'); select scylla.submit('q', '1', rn => 'expired', wait_for => '[{"callback": "expires"}]')));
 eventually($node, q(select status from scylla.get_task('expired')), 'aborted', 'a callback that expires ends who waits for it');
 sql($node, q(select scylla.submit('q', '1', rn => 'twice', wait_for =>

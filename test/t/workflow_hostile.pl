@@ -118,7 +118,7 @@ ok(comes(sub { $engine->query_safe('call scylla.advance()'); sql($node, $ended) 
 cmp_ok(time - $began, '<', 120, 'in bounded time');
 $other->quit;
 cmp_ok(sql($node, 'select count(*) from waited'), '>', 100, 'meanwhile tasks of another queue are leased and completed');
-cmp_ok(sql($node, 'select percentile_cont(0.99) within group (order by ms) from waited'), '<', 500, 'without waiting for the engine');
+cmp_ok(sql($node, 'select percentile_cont(0.99) within group (order by ms) from waited'), '<', 5000, 'without waiting for the engine');
 note sql($node, q(select format('%s tasks of another queue, p99 %s ms, at most %s ms', count(*), round((percentile_cont(0.99) within group (order by ms))::numeric, 1), round(max(ms)::numeric, 1)) from waited));
 my ($peak) = slurp_file("/proc/$pid/status") =~ /^VmHWM:\s+(\d+) kB/m;
 cmp_ok($peak, '<', 600_000, 'in bounded memory');

@@ -107,7 +107,7 @@ for (const what of ['connecting', 'waiting', 'finishing'])
     await eventually(() => w.counters.running === 0);
     const start = Date.now();
     assert.equal(await w.stop(), 0);
-    assert.ok(Date.now() - start < 4000);
+    assert.ok(Date.now() - start < 30000);
     proxy.close();
   });
 

@@ -187,7 +187,7 @@ class ChaosTest(TestCase):
                 self.eventually(lambda: self.running(name) == 0)
                 if kind == "threads":  # the thread goes on, and does not keep the process alive
                     self.assertEqual(process.wait(20), 4)
-                    self.assertLess(time.monotonic() - start, 4)
+                    self.assertLess(time.monotonic() - start, 30)
                 process.kill()
                 self.assertEqual([self.status(rn) for rn in rns], ["ready"] * 3)
                 self.assertEqual(self.count("failures > 0"), 0)

@@ -162,7 +162,7 @@ class SilentServerTest(TestCase):
         self.eventually(lambda: w.counters.running == 0)
         start = time.monotonic()
         self.assertEqual(w.stop(), 0)
-        self.assertLess(time.monotonic() - start, 4)
+        self.assertLess(time.monotonic() - start, 30)
         proxy.close()
 
     def test_connecting(self) -> None:

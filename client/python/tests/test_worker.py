@@ -276,7 +276,7 @@ class Common:
             [rn] = self.submit(n)
             self.eventually(lambda: self.status(rn) == "completed")
         self.assertEqual(w.counters.polls, polls)
-        self.assertLess(time.monotonic() - start, 5)
+        self.assertLess(time.monotonic() - start, 30)
         # An idle worker asks nothing: its other connections have not been used since.
         self.eventually(lambda: self.ask(waiting, self.queue) == 1)
         used = "select max(state_change) from pg_stat_activity where application_name = %s and query not like 'call%%'"
@@ -460,7 +460,7 @@ class Common:
         self.eventually(lambda: w.counters.running == 4 and w.counters.leased == 34)
         start = time.monotonic()
         self.assertEqual(w.stop(), 0)
-        self.assertLess(time.monotonic() - start, 5)
+        self.assertLess(time.monotonic() - start, 30)
         self.assertTrue(self.all("status = 'ready' and failures = 0"))
         self.assertEqual((w.counters.yielded, w.counters.held), (34, 0))
         self.assertEqual(set(self.reasons), {StopReason.STOPPING})
@@ -541,7 +541,7 @@ class ThreadTest(Common, TestCase):
         self.eventually(lambda: w.counters.running == 2)
         start = time.monotonic()
         self.assertEqual(w.stop(), 2)
-        self.assertLess(time.monotonic() - start, 3)
+        self.assertLess(time.monotonic() - start, 30)
         self.assertTrue(self.all("status = 'ready' and failures = 0"))
         self.assertEqual(w.logged("abandoned"), 1)
 
@@ -579,7 +579,7 @@ class AsyncTest(Common, TestCase):
         self.eventually(lambda: w.counters.running == 2)
         start = time.monotonic()
         self.assertEqual(w.stop(), 2)
-        self.assertLess(time.monotonic() - start, 3)
+        self.assertLess(time.monotonic() - start, 30)
         self.assertEqual(len(ended), 2)
         self.assertTrue(self.all("status = 'ready' and failures = 0"))
 

@@ -10,6 +10,7 @@ namespace scylla::settings {
 
 constinit bool monitor = true;
 constinit int monitor_interval = 1000;
+constinit int monitor_idle = 300'000;
 constinit int default_timeout = 10'000;
 constinit int check_timeout = 0;
 constinit int default_max_attempts = 25;
@@ -151,6 +152,10 @@ void define_processes() {
     DefineCustomIntVariable("scylla.monitor_interval", "Longest time that a monitor sleeps between two rounds.",
                             nullptr, &monitor_interval, 1000, 10, 3'600'000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr,
                             nullptr);
+    DefineCustomIntVariable("scylla.monitor_idle",
+                            "Time without work after which a monitor exits, until something is due in its database.",
+                            "It stays where workers wait. -1: it stays everywhere.", &monitor_idle, 300'000, -1,
+                            INT_MAX, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
     DefineCustomEnumVariable("scylla.schedules", "Selects what runs the schedules of recurring tasks.",
                              "The monitor where it runs, else pg_cron; pg_cron; another scheduler that calls "
                              "scylla.run_schedules(); or nothing.",

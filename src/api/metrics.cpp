@@ -229,8 +229,9 @@ void write_histograms(StringInfo out, const HistogramFamily &family, Queues queu
 void write_monitor(StringInfo out) {
     TimestampTz since = 0;
     const shmem::MonitorStats stats = shmem::monitor_stats(stat_id(0), &since).value_or(shmem::MonitorStats{});
-    begin_family(out, "pgscylla_monitor_running", "gauge", "Whether a monitor is running in this database.");
-    write(out, shmem::monitor_is_running() ? "pgscylla_monitor_running 1\n" : "pgscylla_monitor_running 0\n");
+    begin_family(out, "pgscylla_monitor_running", "gauge",
+                 "Whether a monitor runs in this database, or comes when something is due.");
+    write(out, shmem::is_monitor_in_order() ? "pgscylla_monitor_running 1\n" : "pgscylla_monitor_running 0\n");
     begin_family(out, "pgscylla_monitor_rounds", "counter", "Transactions of the monitor.");
     write(out, "pgscylla_monitor_rounds_total ");
     write(out, stats.rounds);

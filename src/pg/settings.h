@@ -7,6 +7,7 @@ namespace scylla::settings {
 
 extern bool monitor;                // scylla.monitor
 extern int monitor_interval;        // scylla.monitor_interval, milliseconds
+extern int monitor_idle;            // scylla.monitor_idle, milliseconds; -1: no monitor exits
 extern int default_timeout;         // scylla.default_timeout, milliseconds
 extern int check_timeout;           // scylla.check_timeout, seconds; 0: none
 extern int default_max_attempts;    // scylla.default_max_attempts; -1: none

@@ -29,6 +29,7 @@ constexpr int64 k_last_postponement = 50'000;
 shmem::WorkerSlot *place = nullptr; // of this process
 
 extern "C" void leave_engine_slot(int, Datum) {
+    shmem::leave(std::nullopt); // it may end while it waits, outside a transaction
     LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
     place->pid = 0;
     LWLockRelease(shmem::shared->lock);

@@ -6,8 +6,9 @@
 // no extension. The launcher believes that for a while only, each time for longer: what brings an extension may
 // announce nothing. The launcher is not connected to a database, so it does not block commands on databases.
 //
-// If there are more databases than monitors, those in which something is due have them (shmem/databases.h): one that
-// sleeps makes room, and if none does, they take turns. A visit now and then finds what nothing has announced.
+// Databases in which something is due have a monitor (shmem/databases.h); where nothing is for long, it exits. If more
+// databases need one than there may be, one that sleeps makes room, and if none does, they take turns. A visit now and
+// then finds what nothing has announced.
 #include "server/monitor.h"
 #include "server/worker.h"
 
@@ -34,6 +35,7 @@ constexpr int64 k_turn = USECS_PER_SEC; // of a monitor that works, while others
 constexpr int64 k_soon = 20'000;
 constexpr int64 k_far = USECS_PER_SEC;                 // a monitor with nothing to do for so long makes room for others
 constexpr int64 k_visit = 60 * USECS_PER_SEC;          // between two visits of a database in which nothing is due
+constexpr int64 k_visit_share = 200;                   // a visit takes at most that part of the time of a processor
 constexpr int64 k_between_visits = 10 * USECS_PER_SEC; // of any two databases
 
 // All times here are those of steady_now(): the launcher measures waits, and does not use the time of day.
@@ -42,9 +44,9 @@ struct Database {
     bool seen;              // by the present scan of pg_database
     int place = -1;         // in shmem/databases.h
     int64 waits = 0;        // since when something has been due there, without a monitor; 0: nothing is
-    bool dismissed = false; // its last monitor made room for another process
+    bool dismissed = false; // its last monitor made room for another process, or had nothing to do
     int64 last = 0;         // when a monitor was last started there
-    int64 left = 0;         // when one has last exited
+    int64 visit = 0;        // when it is to be visited, if nothing is due
     int64 announced = 0;    // when we learnt that the extension may have come there
     int64 absence = 0;      // how long we believe a monitor that has found no extension; 0: none has
     int64 not_before = 0;   // after a failure, or while we believe that there is no extension
@@ -188,7 +190,10 @@ void reap(int64 now) {
             continue;
         Database *database = find(pg_atomic_read_u32(&shared->slot[i].database));
         if (database != nullptr) {
-            database->left = now;
+            const bool rested = pg_atomic_read_u32(&shared->slot[i].rested) != 0;
+            const bool only_looked = rested && pg_atomic_read_u32(&shared->slot[i].visits) != 0;
+            database->visit = now + Max(k_visit, only_looked ? k_visit_share * (now - worker.started) : 0);
+            database->dismissed = database->dismissed || rested;
             shmem::note_left(database->place, now - worker.started);
         }
         if (database != nullptr && model::has_failed(shmem::state_of(shared->slot[i]))) {
@@ -200,7 +205,7 @@ void reap(int64 now) {
     }
 }
 
-bool can_start(Database &database, int64 now) {
+bool can_start(const Database &database, int64 now) {
     return database.not_before <= now && shmem::monitor_slot(database.id) == nullptr && !is_blocked(database.id);
 }
 
@@ -234,17 +239,29 @@ Database *next_waiting() {
     return best;
 }
 
-// Of the others, the one whose last visit was first, if it is time for one.
+// Whether a monitor that is started there now only looks.
+bool is_visit(const Database &database) { return database.waits == 0 && database.dismissed; }
+
+// Of the others, the one whose visit is overdue for longest.
 Database *next_visited(int64 now, bool is_any_slot_vacant) {
     Database *best = nullptr;
     for (Database &database : state.databases.all()) {
         const bool may_stay = is_any_slot_vacant && !database.dismissed;
-        const bool is_time = now >= state.next_visit && now - database.left >= k_visit;
+        const bool is_time = now >= state.next_visit && now >= database.visit;
         if (database.waits == 0 && (may_stay || is_time) && can_start(database, now) &&
-            (best == nullptr || database.left < best->left))
+            (best == nullptr || database.visit < best->visit))
             best = &database;
     }
     return best;
+}
+
+// When the next of them is to be visited.
+int64 next_visit_at(int64 now) {
+    int64 next = PG_INT64_MAX;
+    for (const Database &database : state.databases.all())
+        if (is_visit(database) && can_start(database, now))
+            next = Min(next, Max(database.visit, state.next_visit));
+    return next;
 }
 
 // False: the server has no room for another worker process.
@@ -254,6 +271,8 @@ bool start(int i, Database *database, int64 now) {
     (void)shmem::advance(slot.state, model::ProcessEvent::launch);
     pg_atomic_write_u32(&slot.proc, 0);
     pg_atomic_write_u32(&slot.present, 0);
+    pg_atomic_write_u32(&slot.visits, is_visit(*database) ? 1 : 0);
+    pg_atomic_write_u32(&slot.rested, 0);
     pg_atomic_write_u64(&slot.failing, 0);
     pg_atomic_write_u32(&slot.duty, database->duty);
     for (pg_atomic_uint64 &wake : slot.wake)
@@ -379,12 +398,11 @@ int64 assign(int64 now) {
     const int64 next = look_for_due(now);
     for (int vacant = find_vacant(); vacant >= 0; vacant = find_vacant()) {
         Database *database = next_waiting();
-        const bool is_visit = database == nullptr;
-        if (is_visit)
+        if (database == nullptr)
             database = next_visited(now, true);
         if (database == nullptr)
-            return next;
-        if (is_visit && database->dismissed)
+            return Min(next, next_visit_at(now));
+        if (is_visit(*database))
             state.next_visit = now + k_between_visits;
         if (!start(vacant, database, now)) {
             if (database->waits != 0 && free_process(database->id, now))

@@ -3,7 +3,8 @@
 //
 // An error in a duty ends the turn of that duty only (server/duties.h).
 //
-// When the launcher needs its process for another database, it leaves the time of its next work behind, and exits.
+// When the launcher needs its process for another database, or nothing is due for long, it leaves the time of its next
+// work behind, and exits.
 //
 // It never waits for an application: rows that another transaction is changing are left for the next round, and it
 // waits for locks on tables for one second at most. It holds no transaction while it sleeps. It runs as the owner of
@@ -15,9 +16,11 @@
 #include "server/monitor.h"
 
 #include "model/appointment.h"
+#include "pg/settings.h"
 #include "server/duties.h"
 #include "server/session.h"
 #include "shmem/databases.h"
+#include "shmem/waiters.h"
 
 namespace scylla::monitor {
 
@@ -40,9 +43,37 @@ void sleep_until(TimestampTz when) {
     }
 }
 
-// Works until it is asked to stop.
+TimestampTz longest_idle() { return static_cast<TimestampTz>(settings::monitor_idle) * 1000; }
+
+// Since when there is nothing to do; 0: there is.
+TimestampTz note_idle(TimestampTz since) {
+    if (next_known_duty() <= GetCurrentTimestamp())
+        return 0;
+    if (since != 0)
+        return since;
+    // Whoever only visits has stayed long enough when it has looked everywhere.
+    const bool visits = pg_atomic_read_u32(&slot->visits) != 0;
+    return GetCurrentTimestamp() - (visits ? longest_idle() : 0);
+}
+
+// When the monitor exits because nothing is due. k_never: something is within the time for which it stays, or workers
+// wait, for whom it looks now and then.
+TimestampTz rests_at(TimestampTz idle_since) {
+    if (idle_since == 0 || settings::monitor_idle < 0 || !shmem::is_served() || shmem::is_anybody_waiting())
+        return shmem::k_never;
+    const TimestampTz at = idle_since + longest_idle();
+    return next_known_duty() > Max(at, GetCurrentTimestamp()) + longest_idle() ? at : shmem::k_never;
+}
+
+void rest() {
+    pg_atomic_write_u32(&slot->rested, 1);
+    (void)shmem::advance(slot->state, model::ProcessEvent::stop);
+}
+
+// Works until it is asked to stop, or nothing is due for long.
 void run() {
     begin_duties();
+    TimestampTz idle_since = 0;
     const uint32 duties = count_duties();
     const uint32 first = pg_atomic_read_u32(&slot->duty);
     model::ClockWatch clock;
@@ -55,9 +86,19 @@ void run() {
             run_duty(duty);
         }
         pg_atomic_write_u32(&slot->duty, duties - 1);
+        idle_since = note_idle(idle_since);
         shmem::note_idle_until(next_known_duty());
-        sleep_until(next_duty());
+        const TimestampTz rests = rests_at(idle_since);
+        if (rests <= GetCurrentTimestamp()) {
+            rest();
+            break;
+        }
+        if (idle_since != 0)
+            pg_atomic_write_u32(&slot->visits, 0); // it stays
+        sleep_until(Min(next_duty(), rests));
         shmem::note_idle_until(0);
+        if (next_known_duty() <= GetCurrentTimestamp())
+            idle_since = 0;
     }
     shmem::leave_database(next_known_duty);
 }

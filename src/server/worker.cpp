@@ -87,6 +87,7 @@ extern "C" void on_subtransaction(SubXactEvent event, SubTransactionId, SubTrans
 }
 
 extern "C" void leave_worker_slot(int, Datum) {
+    shmem::leave(std::nullopt); // it may end while it waits, outside a transaction
     LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
     place->pid = 0;
     shmem::forget_call(*place);

@@ -1,5 +1,7 @@
 #include "shmem/databases.h"
 
+#include "pg/settings.h"
+
 namespace scylla::shmem {
 
 namespace {
@@ -119,6 +121,18 @@ void note_due(Oid database, TimestampTz when) noexcept {
     const int place = place_of(database);
     if (place >= 0 && lower(databases->known[place].due, when) && monitor_slot(database) == nullptr)
         wake_launcher();
+}
+
+bool is_served() noexcept {
+    if (shared == nullptr || !settings::monitor || pg_atomic_read_u32(&shared->launcher) == 0)
+        return false;
+    const int place = place_of(MyDatabaseId);
+    return place >= 0 && pg_atomic_read_u32(&databases->known[place].present) != 0;
+}
+
+TimestampTz next_due() noexcept {
+    const int place = place_of(MyDatabaseId);
+    return place >= 0 ? due_at(place) : k_never;
 }
 
 void note_idle_until(TimestampTz when) noexcept {

@@ -58,6 +58,10 @@ std::size_t look_at_databases(std::span<DatabaseState, k_max_databases> states) 
 // monitor.
 void note_due(Oid database, TimestampTz when) noexcept;
 
+// Whether the launcher sends a monitor to this database when something is due there, and when that is.
+bool is_served() noexcept;
+TimestampTz next_due() noexcept;
+
 // For the monitor of this database: it sleeps until then, or (0) works.
 void note_idle_until(TimestampTz when) noexcept;
 // It exits. left: when there will be work, asked after the time was cleared.

@@ -429,16 +429,16 @@ void note_recheck(int64 id) {
         pending.recheck_all = true;
 }
 
-bool has_monitor() noexcept { return monitor_slot(MyDatabaseId) != nullptr; }
+bool has_monitor() noexcept { return monitor_slot(MyDatabaseId) != nullptr || is_served(); }
 
 bool is_monitored() noexcept {
     MonitorSlot *slot = monitor_slot(MyDatabaseId);
     return slot != nullptr && pg_atomic_read_u32(&slot->present) != 0;
 }
 
-bool monitor_is_running() noexcept {
+bool is_monitor_in_order() noexcept {
     MonitorSlot *slot = monitor_slot(MyDatabaseId);
-    return slot != nullptr && pg_atomic_read_u32(&slot->proc) != 0;
+    return slot != nullptr ? pg_atomic_read_u32(&slot->proc) != 0 : is_served() && next_due() > GetCurrentTimestamp();
 }
 
 Failing failing_duties() noexcept {

@@ -22,9 +22,10 @@ void note_room(int32 queue, int64 count);
 void note_time(Timer timer, TimestampTz when);
 // A task that waits for gates, or a plan, is in doubt (task/gates.h): the monitor decides later.
 void note_recheck(int64 id);
-// Whether the database has a monitor that acts on the notes, now or after it has started again.
+// Whether the database has a monitor that acts on the notes, now or when the launcher has started it again.
 bool has_monitor() noexcept;
-bool monitor_is_running() noexcept;
+// Whether it runs, or need not because nothing is due.
+bool is_monitor_in_order() noexcept;
 // Whether it has a monitor that has found the extension.
 bool is_monitored() noexcept;
 // What the monitor of this database cannot do: duties whose last turn ended with an error, as bits by their numbers.

@@ -59,6 +59,8 @@ extern "C" void startup() {
             pg_atomic_init_u32(&slot.proc, 0);
             pg_atomic_init_u32(&slot.state, 0);
             pg_atomic_init_u32(&slot.present, 0);
+            pg_atomic_init_u32(&slot.visits, 0);
+            pg_atomic_init_u32(&slot.rested, 0);
             pg_atomic_init_u32(&slot.duty, 0);
             pg_atomic_init_u64(&slot.failing, 0);
             pg_atomic_init_u64(&slot.failing_since, 0);

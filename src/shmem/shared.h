@@ -21,6 +21,8 @@ struct MonitorSlot {
     pg_atomic_uint32 proc;     // its process number + 1; 0: not running yet
     pg_atomic_uint32 state;    // a model::ProcessState; changed by advance() only
     pg_atomic_uint32 present;  // it has found the extension and its tables
+    pg_atomic_uint32 visits;   // it exits as soon as it has looked everywhere, unless it has a reason to stay
+    pg_atomic_uint32 rested;   // it has exited because there was nothing to do
     pg_atomic_uint32 duty;     // what it is doing, by its number; before it begins: with what it is to begin
     // Its duties whose last turn ended with an error, as bits by their numbers, and since when there are any.
     pg_atomic_uint64 failing;

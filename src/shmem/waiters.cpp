@@ -226,4 +226,14 @@ std::size_t waited_for(std::span<Awaited> awaited) noexcept {
     return found;
 }
 
+bool is_anybody_waiting() noexcept {
+    if (pg_atomic_read_u32(&waiters->count) == 0)
+        return false;
+    bool any = false;
+    LWLockAcquire(waiters->lock, LW_SHARED);
+    for_each_of(MyDatabaseId, [&](int, Waiter &) { any = true; });
+    LWLockRelease(waiters->lock);
+    return any;
+}
+
 } // namespace scylla::shmem

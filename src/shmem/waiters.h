@@ -56,5 +56,7 @@ void name_queue(Oid database, Awaited unknown, int32 queue) noexcept;
 // What unsignalled waiters of this database wait for; at most awaited.size(). k_any_new_queue stands for all queues
 // that do not exist.
 std::size_t waited_for(std::span<Awaited> awaited) noexcept;
+// Whether any call waits in this database.
+bool is_anybody_waiting() noexcept;
 
 } // namespace scylla::shmem

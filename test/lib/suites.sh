@@ -92,11 +92,12 @@ check_logs() {
 
 # A server for tests that never crash the machine: nothing is flushed. Queries over tables without statistics look expensive, but
 # compiling them takes longer than running them: two thirds of the time of the model test. Everything that a test may need is allowed.
+# A monitor stays, however long a test takes.
 start_test_cluster() { # NAME [LINE...]
   local name=$1
   shift
   cluster_start "$name" "shared_preload_libraries = 'scylla'" "fsync = off" "full_page_writes = off" "jit = off" \
-    "max_prepared_transactions = 10" "max_worker_processes = 16" "max_connections = 300" "log_statement = none" "$@"
+    "max_prepared_transactions = 10" "max_worker_processes = 16" "max_connections = 300" "log_statement = none" "scylla.monitor_idle = -1" "$@"
 }
 
 # Sets the array files: the files of a folder under test/ with that ending, sorted; all, or those that were requested. A

@@ -115,6 +115,7 @@ select results_eq(
              ('scylla.handler_timeout',    'integer', '60000',  'ms', 'sighup', '1',  '2147483647'),
              ('scylla.min_trigger_interval', 'integer', '120', 's', 'superuser', '1', '86400'),
              ('scylla.monitor',            'bool',    'on',     null, 'sighup', null, null),
+             ('scylla.monitor_idle',       'integer', '300000', 'ms', 'sighup', '-1', '2147483647'),
              ('scylla.monitor_interval',   'integer', '1000',   'ms', 'sighup', '10', '3600000'),
              ('scylla.retention',          'integer', '604800', 's',  'sighup', '0',  '2147483647'),
              ('scylla.schedules',          'enum',    'auto', null, 'superuser', null, null),

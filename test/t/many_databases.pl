@@ -1,4 +1,4 @@
-# More databases than monitors: each gets one when something is due in it, whatever the others do, and otherwise none.
+# More databases than monitors: each gets one when something is due in it, whatever the others do. And where nothing is due, none.
 use strict;
 use warnings;
 use FindBin;
@@ -78,4 +78,51 @@ cmp_ok($stat[11] + $stat[12], '<', 5 * $age, 'the launcher has used less than a 
 is($node->log_contains(qr/could not start a monitor/) ? 1 : 0, 0, 'no monitor has lacked a process');
 
 $node->stop;
+
+# ---- a monitor that has nothing to do ---------------------------------------------------------------------------------------
+
+my $quiet = new_node('quiet', settings => "scylla.monitor = on\nscylla.monitor_idle = '100 ms'");
+my $number_of_monitors = q(select count(*) from pg_stat_activity where backend_type = 'scylla monitor');
+my $running = q(select line from regexp_split_to_table(scylla.metrics(), '\n') line where line ~ '^pgscylla_monitor_running ');
+sub rests { my ($name) = @_; eventually($quiet, $number_of_monitors, '0', $name) }
+sql($quiet, 'create extension scylla');
+eventually($quiet, q(select not has_monitor and next_due is null from scylla.stat_database where visits > 0), 't', 'a monitor that has nothing to do exits');
+is(sql($quiet, $running), 'pgscylla_monitor_running 1', 'which metrics() does not take for a fault');
+sql($quiet, q(select from scylla.submit('q', '1', rn => 'due', not_before => clock_timestamp() + interval '50 ms')));
+eventually($quiet, q(select status from scylla.get_task('due')), 'ready', 'it comes back for a delayed task');
+sql($quiet, q(select from scylla.lease('q', 'w', timeout => '2 s')));
+eventually($quiet, q(select not has_monitor and next_due > now() from scylla.stat_database), 't', 'it does not stay for a lease that expires much later');
+eventually($quiet, q(select status || ' ' || failures from scylla.get_task('due')), 'ready 1', 'but comes back to end it');
+sql($quiet, "select from scylla.create_workflow('$workflow'); select from scylla.start_workflow('w')");
+eventually($quiet, q(select status from scylla.workflow_run where workflow = 'w'), 'SUCCEEDED', 'a workflow comes to its end');
+sql($quiet, q(select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'scylla engine'));
+rests('it exits when the engine has gone, which does not wait any more');
+
+# What one transaction need not do for 5,000 dependants is left to a monitor, also to one that is to come.
+sql($quiet, q(select from scylla.submit('q', '1', rn => 'first');
+	select from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'many', 'spec', n, 'depends_on', '["first"]'::jsonb)) from generate_series(1, 5000) n))));
+rests('it exits again');
+my ($opened) = sql($quiet, q(begin; select from scylla.lease_task('first', 'w'), scylla.complete('first', 'w');
+	select count(*) from scylla.task where status = 'ready' and queue = 'many'; commit)) =~ /(\d+)$/;
+cmp_ok($opened, '<', 5000, 'who completes a task with 5,000 dependants while no monitor runs does not open all of them');
+eventually($quiet, q(select count(*) from scylla.task where status = 'ready' and queue = 'many'), '5000', 'the monitor that comes opens the others');
+
+my $waiter = $quiet->background_psql('postgres', on_error_stop => 0);
+$waiter->query_until(qr/waits/, "\\echo waits\ncall scylla.wait('nothing', '10 min');\n");
+eventually($quiet, q(select count(*) from pg_stat_activity where query ~ '^call scylla.wait' and wait_event_type = 'Extension'), '1', 'a worker waits');
+sql($quiet, q(select from scylla.submit('q', '1', rn => 'beside', not_before => clock_timestamp() + interval '50 ms')));
+eventually($quiet, q(select status from scylla.get_task('beside')), 'ready', 'a monitor comes meanwhile');
+sleep 1;
+is(sql($quiet, $number_of_monitors), '1', 'and stays, because a worker waits');
+sql($quiet, q(select pg_cancel_backend(pid) from pg_stat_activity where query ~ '^call scylla.wait'));
+rests('it exits when no worker waits any more');
+$waiter->quit;
+sql($quiet, 'alter system set scylla.monitor_idle = -1');
+$quiet->reload;
+sql($quiet, q(select from scylla.submit('q', '1', rn => 'last', not_before => clock_timestamp() + interval '50 ms')));
+eventually($quiet, q(select status from scylla.get_task('last')), 'ready', 'it comes back once more');
+sleep 1;
+is(sql($quiet, $number_of_monitors), '1', 'and stays, because scylla.monitor_idle is -1');
+checked($quiet, 'check() finds nothing');
+$quiet->stop;
 done_testing();

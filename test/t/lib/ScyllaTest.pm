@@ -38,7 +38,7 @@ sub new_node
 	my %init = %options;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	$node->init(extra => [ '-E', 'UTF8', '--locale=C' ], %init);
-	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'scylla'\nscylla.monitor = off") if $preload;
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'scylla'\nscylla.monitor = off\nscylla.monitor_idle = -1") if $preload;
 	$node->append_conf('postgresql.conf', "log_statement = none\nmax_prepared_transactions = 10\nscylla.default_timeout = '1 h'\n$settings");
 	$node->start;
 	return $node;

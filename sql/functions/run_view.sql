@@ -170,13 +170,13 @@ The loops and subworkflows that failed because of them are left out, and so are 
 Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance; 22023 bad argument.';
 
 -- What holds the caller's steps back, except for what explain_waiting() says of a task: such a row has only the task. Searches loops and
--- subworkflows that have not ended.
-create or replace function scylla._explain_run(run bigint, viewer bigint, only_step text, max_rows int)
+-- subworkflows that have not ended. monitored: a monitor runs in this database, or comes when something is due.
+create or replace function scylla._explain_run(run bigint, viewer bigint, only_step text, max_rows int, monitored boolean)
     returns table (workflow_id text, instance_id bigint, step text, iterations bigint[], waits_for text, since timestamptz, until timestamptz,
                    detail text, task bigint)
     language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
     with recursive monitor (detail) as materialized (
-        select case when exists (select from pg_stat_activity a where a.backend_type = 'scylla monitor' and a.datname = current_database())
+        select case when _explain_run.monitored
                     then 'The engine comes to it next.' else 'No monitor runs in this database. CALL scylla.advance() does its work.' end
     ), scope (id, workflow, instance, run, version, status, numbers, path) as (
         select r.id, r.workflow, r.instance, r.run, r.version, r.status, null::bigint[], '{}'::text[] collate "C"

@@ -5,6 +5,7 @@
 #include "api/run_args.h"
 #include "pg/error.h"
 #include "queue/reasons.h"
+#include "shmem/pending.h"
 #include "store/workflow/run_views.h"
 #include "task/gates.h"
 #include "task/rights.h"
@@ -137,8 +138,11 @@ SCYLLA_FUNCTION(scylla_explain_run) {
     if (step != nullptr)
         require_step(given.workflow(), args::to_instance(given.instance()), step);
     Rows rows = begin_rows(fcinfo);
-    const auto waits = store::run_views::explain(
-        {.run = run, .role = static_cast<int64>(GetUserId()), .step = step, .most = max_rows});
+    const auto waits = store::run_views::explain({.run = run,
+                                                  .role = static_cast<int64>(GetUserId()),
+                                                  .step = step,
+                                                  .most = max_rows,
+                                                  .monitored = shmem::has_monitor()});
     const TimestampTz now = GetCurrentTimestamp();
     store::Store store = store::open(AccessShareLock);
     for (const auto &wait : waits) {

@@ -17,7 +17,7 @@ select * from scylla._tree_of_run(:run, 0, true, :max_iterations, :failed_first,
 -- The rows of failed_steps().
 select * from scylla._failed_steps(:run, :role, :most);
 
--- explain(run int8, role int8, step text?, most int4) -> many Wait (
+-- explain(run int8, role int8, step text?, most int4, monitored bool) -> many Wait (
 --     workflow text,
 --     instance int8,
 --     step text?, -- null: the run itself
@@ -29,7 +29,7 @@ select * from scylla._failed_steps(:run, :role, :most);
 --     task int8?0)
 -- What holds back the run.
 select workflow_id as workflow, instance_id as instance, step, iterations, waits_for, since, until, detail, task
-from scylla._explain_run(:run, :role, :step, :most);
+from scylla._explain_run(:run, :role, :step, :most, :monitored);
 
 -- draw_version_as_dot(workflow text, version int4) -> one (drawing text)
 select scylla._draw_dot(definition, null) as drawing

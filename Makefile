@@ -121,6 +121,13 @@ $(CREATE_SCRIPT): $(TABLES) $(REPLACED) Makefile
 $(UPDATE_SCRIPT): $(UPDATE_PARTS) Makefile
 	cat $(UPDATE_PARTS) > $@
 
+# For those who change it (CONTRIBUTING.md).
+.PHONY: check format
+check:
+	test/run
+format:
+	find src client test -name '*.cpp' -o -name '*.h' | xargs clang-format-14 -i
+
 DEB = .build/deb
 .PHONY: deb dist images client-packages
 deb:

@@ -183,7 +183,7 @@ suite_client() {
     client_tests plain . all
   fi
   cluster_stop failover-standby
-  [[ -n ${SCYLLA_SANITIZE:-} ]] || client_tests_with_sanitizers
+  [[ -n ${SCYLLA_SANITIZE:-}${SCYLLA_QUICK:-} ]] || client_tests_with_sanitizers
   unset SCYLLA_TEST_RESTART SCYLLA_TEST_HOSTS SCYLLA_TEST_FAILOVER
   cluster_stop client
 }

@@ -39,7 +39,7 @@ create table scylla.signal_trigger_input (
     joined_by text[] not null,
     constraint signal_trigger_input_pkey primary key (trigger, ord)
 ) using heap with (vacuum_truncate = off);
-create index signal_trigger_input_name on scylla.signal_trigger_input (name text_pattern_ops);
+create index signal_trigger_input_name on scylla.signal_trigger_input (name text_pattern_ops, trigger);
 comment on table scylla.signal_trigger_input is 'The signals that a trigger joins.';
 comment on column scylla.signal_trigger_input.joined_by is 'The parameters whose values are equal in the signals of a set, by place.';
 
@@ -47,10 +47,12 @@ comment on column scylla.signal_trigger_input.joined_by is 'The parameters whose
 create table scylla.signal_unseen (
     seq bigint not null,
     line int not null,
+    after bigint not null default 0,
     constraint signal_unseen_pkey primary key (line, seq)
 ) using heap with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, vacuum_truncate = off);
 comment on table scylla.signal_unseen is 'Signals with a name that a trigger uses, until triggers have seen them.';
 comment on column scylla.signal_unseen.line is 'A hash of the name: names take turns.';
+comment on column scylla.signal_unseen.after is 'Triggers up to this one have seen it.';
 
 create table scylla.signal_arrival (
     trigger bigint not null,

@@ -282,8 +282,8 @@ void open_due(DueTasks &all, const store::WaitingRow &row) {
         all.turn.portion.more = true;
 }
 
-constinit int64 opened_until =
-    0; // how far the walk for roles whose turn it is has come: the id of a task, 0 at its end
+// How far the walk for roles whose turn it is has come: the id of a task, 0 at its end.
+constinit int64 opened_until = 0;
 
 // The portion is used up, and more are due: a walk by the ids, which looks at a row in a small part of the time that
 // opening a task takes.

@@ -27,7 +27,8 @@ using HeldTrigger = store::triggers::Held;
 namespace {
 
 constexpr int64 k_signals = 200;               // maximum taken by a portion
-constexpr int64 k_arrivals = 1000;             // at triggers: then a portion takes no more signals
+constexpr int64 k_arrivals = 1000;             // at triggers in a portion: names have equal shares
+constexpr int64 k_least_arrivals = 10;         // of such a share
 constexpr int64 k_sets = 100;                  // maximum carried out by a portion
 constinit int32 last_line = PG_INT32_MIN;      // of the signals that were taken last
 constinit int64 last_trigger = 0;              // that had its turn last
@@ -75,7 +76,37 @@ void arrive(const Interest &interest, const SentSignal &signal, int64 seq) {
         {.trigger = interest.trigger, .digest = digest_of(key), .seq = seq, .input = interest.input, .join_key = key});
 }
 
-// Takes signals that no trigger has seen. Returns their number.
+// Lets triggers see a signal, about `most` of them. Returns how many; if there are more, signal->after says how far it
+// got.
+int64 show(store::arrivals::Taken *signal, int64 most) {
+    const auto sent = find_sent(signal->seq);
+    if (!sent)
+        return 0; // purged
+    const auto interests =
+        store::triggers::interested({.name = sent->name, .signal = signal->seq, .after = signal->after, .most = most});
+    for (const Interest &interest : interests)
+        arrive(interest, *sent, signal->seq);
+    const auto count = static_cast<int64>(interests.size());
+    if (count >= most)
+        signal->after = interests.back().trigger;
+    return count;
+}
+
+// How many triggers may still see signals of a name in this portion.
+struct Share {
+    int32 line;
+    int64 left;
+};
+
+Share *share_of(Growing<Share> &shares, int32 line) {
+    for (Share &share : shares.all())
+        if (share.line == line)
+            return &share;
+    return nullptr;
+}
+
+// Takes signals that not all triggers have seen, and shows them to triggers, as many as the share of their name allows.
+// Returns how many it has taken.
 int64 take_signals(int64 limit) {
     using store::arrivals::Taken;
     const auto taken = store::arrivals::take(limit, last_line);
@@ -90,24 +121,27 @@ int64 take_signals(int64 limit) {
     signals.add_all(taken);
     std::sort(signals.at, signals.at + signals.count,
               [](const Taken &one, const Taken &other) { return one.seq < other.seq; });
+    Growing<Share> shares;
+    for (const Taken &signal : signals.all())
+        if (share_of(shares, signal.line) == nullptr)
+            shares.add({signal.line, 0});
+    for (Share &share : shares.all())
+        share.left = Max(k_arrivals / static_cast<int64>(shares.count), k_least_arrivals);
+    std::size_t left = 0;
     const RowMemory memory = begin_row_memory();
-    std::size_t seen = 0;
-    for (int64 arrivals = 0; seen < signals.count && arrivals < k_arrivals; seen++) {
+    for (Taken signal : signals.all()) {
         CHECK_FOR_INTERRUPTS();
-        const int64 seq = signals[seen].seq;
-        const auto signal = find_sent(seq);
-        if (!signal)
-            continue; // purged
-        const auto interests = store::triggers::interested(signal->name, seq);
-        for (const Interest &interest : interests)
-            arrive(interest, *signal, seq);
-        arrivals += static_cast<int64>(interests.size());
+        Share *share = share_of(shares, signal.line);
+        if (share->left > 0)
+            share->left -= show(&signal, share->left);
+        if (share->left <= 0) // also the one that has used it up: there may be more triggers for it
+            signals[left++] = signal;
         reset(memory);
     }
     end(memory);
-    if (const auto left = signals.all().subspan(seen); !left.empty())
-        store::arrivals::put_back(left);
-    return static_cast<int64>(seen);
+    if (left > 0)
+        store::arrivals::put_back(signals.all().first(left));
+    return static_cast<int64>(signals.count);
 }
 
 // ---- actions -------------------------------------------------------------------------------------------------------

@@ -97,6 +97,11 @@ eventually($node, 'select count(*) from ' . $made->('single') . ' v', '1', 'a tr
 eventually($node, 'select count(*) from ' . $made->('crowd') . ' f', '3000', 'which are all carried out');
 cmp_ok(sql($node, 'select count(*) from ' . $made->('crowd') . ' f where f.id < (select max(v.id) from ' . $made->('single') . ' v)'), '<', 1000,
 	'roles have their turn, too');
+# Signals arrive at triggers that are paused, and stay there.
+sql($node, q(set role crowd; select count(scylla.pause_trigger('crowd ' || i)) from generate_series(1, 3000) i; select scylla.send_signal('crowd', '{}')));
+eventually($node, q(select count(*) from scylla.signal_arrival), '3000', 'a signal for which 3,000 triggers wait arrives at each of them');
+cmp_ok(sql($node, q(select max(n) from (select count(*) from scylla.signal_arrival group by xmin::text) t (n))), '<=', 1000, 'in transactions of bounded size');
+sql($node, q(select count(scylla.drop_trigger('crowd ' || i)) from generate_series(1, 3000) i));
 
 # ---- many sets ---------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 -- Signals that triggers have not seen, or not joined: rows of scylla.signal_unseen and scylla.signal_arrival.
 
--- take(most int8, line int4) -> many Taken (seq int8, line int4)
--- Takes signals that no trigger has seen, except those that another session is taking: the first of each line, behind
+-- take(most int8, line int4) -> many Taken (seq int8, line int4, after int8)
+-- Takes signals that not all triggers have seen, except those that another session is taking: the first of each line, behind
 -- that of the last call, then from the first one on. Takes none if a related table is empty: this may be a restore that
 -- has not restored it yet.
 with recursive above (line) as (
@@ -36,12 +36,12 @@ where ctid = any (array(
     where exists (select from scylla.signal_sent)
       and exists (select from scylla.signal_trigger)
       and exists (select from scylla.signal_trigger_input)))
-returning seq, line;
+returning seq, line, after;
 
 -- put_back(signals Taken[])
 -- Signals that were taken, for another call.
-insert into scylla.signal_unseen (seq, line)
-select seq, line from :signals;
+insert into scylla.signal_unseen (seq, line, after)
+select seq, line, after from :signals;
 
 -- add(trigger int8, digest int8, seq int8, input int4, join_key jsonb)
 insert into scylla.signal_arrival (trigger, digest, seq, input, fresh, join_key)

@@ -71,13 +71,16 @@ set fired = fired + :fired,
     failed = case when :error is not null then clock_timestamp() else failed end
 where id = :id;
 
--- interested(name text, signal int8) -> many Interest (trigger int8, input int4, match jsonb, joined_by text[],
---     owner name)
--- The inputs of triggers older than the signal that have its name.
+-- interested(name text, signal int8, after int8, most int8) -> many Interest (trigger int8, input int4, match jsonb,
+--     joined_by text[], owner name)
+-- The inputs of triggers older than the signal that have its name, behind this trigger: so many, and all of the last
+-- trigger.
 select i.trigger, i.ord as input, i.match, i.joined_by, t.owner
 from scylla.signal_trigger_input i
 join scylla.signal_trigger t on t.id = i.trigger
-where i.name = :name and t.id < :signal;
+where i.name = :name and i.trigger > :after and i.trigger < :signal
+order by i.trigger
+fetch first (:most) rows with ties;
 
 -- is_true(condition jsonpath, signals jsonb) -> one (holds bool)
 select coalesce(jsonb_path_match(:signals, :condition), false) as holds;

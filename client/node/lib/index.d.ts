@@ -1,4 +1,4 @@
-/** Workers for Scylla, the task scheduler inside PostgreSQL. Times are in milliseconds. */
+/** Workers for Scylla, the task queue and workflow engine inside PostgreSQL. Times are in milliseconds. */
 
 /** Why a handler is asked to stop: the task was cancelled; its lease expired or could not be extended in time; the worker stops. */
 export type StopReason = 'cancelled' | 'lease-lost' | 'stopping';

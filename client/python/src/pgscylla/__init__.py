@@ -1,4 +1,4 @@
-"""Workers for Scylla, the task scheduler inside PostgreSQL.
+"""Workers for Scylla, the task queue and workflow engine inside PostgreSQL.
 
 `Worker` runs a function in threads, `AsyncWorker` a coroutine function on an asyncio event loop.
 """

@@ -313,8 +313,10 @@ std::size_t take_untold(const StatId &monitor, bool again, std::span<int32> queu
         if (wanted && ours && count < queues.size()) {
             queues[count++] = entry.id.queue;
             entry.untold = false;
-        } else
+        } else {
+            entry.untold = entry.untold || (wanted && ours); // for the next call
             more = more || entry.untold;
+        }
         SpinLockRelease(&entry.mutex);
     }
     LWLockRelease(stats->lock);

@@ -88,6 +88,27 @@ SKIP:
 	pass('the queue is empty again');
 }
 
+# ---- notifications that an earlier monitor may have missed ----------------------------------------------------------------
+
+# All in one session, which shows after each statement what it has been notified of.
+my $rounds_go_on = q(do $$
+	declare
+		before bigint := (select rounds from scylla.stat_monitor);
+	begin
+		for turn in 1 .. 1200 loop
+			perform pg_sleep(0.1);
+			exit when (select rounds > before + 10 from scylla.stat_monitor);
+		end loop;
+	end $$;);
+my ($heard) = result_of($node, "listen scylla;
+	select count(scylla.create_queue('listened ' || n, notify => true)), count(scylla.submit('listened ' || n, '1')) from generate_series(1, 300) n;
+	$rounds_go_on
+	select 'restart', pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'scylla monitor';
+	$rounds_go_on");
+my ($at_first, $again) = split /restart/, $heard;
+is(scalar(() = $at_first =~ /payload "listened \d+"/g), 300, 'a monitor notifies of 300 queues');
+is(scalar(() = $again =~ /payload "listened \d+"/g), 300, 'the next monitor notifies of all of them again');
+
 # ---- without work -------------------------------------------------------------------------------------------------------
 
 # Waits for so many rounds of the monitor. Returns how many rows of queues have been read since the last reset of statistics.

@@ -66,7 +66,7 @@ select is(to_jsonb(a) - 'updated',
           to_jsonb(b) - 'updated' || '{"spec": null, "args": null, "status": "aborted", "progress": 0.5,
                                        "deadline": null,
                                        "errors": [{"code": "no_such_file", "args": {"name": "x"},
-                                       "message": "It is gone."}]}',
+                                       "message": "It is gone."}], "error_message": "It is gone."}',
           'abort returns the task without spec and args: aborted, the same progress, no deadline, with the error')
 from before b, after a;
 select is(to_jsonb(a) || '{"spec": {"a": 1}, "args": []}', seen('a1'), 'the row returned is the row in the view')
@@ -136,7 +136,7 @@ select is(to_jsonb(a) - '{updated,not_before,history}'::text[],
           to_jsonb(b) - '{updated,not_before,history}'::text[]
               || '{"spec": null, "args": null, "status": "waiting", "progress": 0, "owner": null, "deadline": null,
                    "failures": 1,
-                   "errors": [{"code": "busy", "args": {}, "message": ""}]}',
+                   "errors": [{"code": "busy", "args": {}, "message": ""}], "error_message": "busy"}',
           'fail with a delay: waiting, progress 0, no owner, no deadline, one failure more, with the error')
 from before b, after a;
 select is(a.not_before - a.updated, interval '90 s', 'until the delay is over') from after a;
@@ -153,7 +153,7 @@ select is(to_jsonb(t) - '{rn,created,updated,history,errors}'::text[],
       "result": null,
       "metrics": null, "args": null, "attempt": 2, "failures": 1, "max_attempts": 25, "not_before": null,
       "plan": null, "key": null,
-      "pool": null, "state": null, "answers": 0, "answered": null}',
+      "pool": null, "state": null, "answers": 0, "answered": null, "error_message": "busy"}',
     'fail without a delay: ready at once')
 from scylla.fail(given('f2', 'running'), 'w', '{"code": "busy"}', '0', 2) t;
 select is((scylla.lease_task('f2', 'other')).attempt, 3, 'and can be leased');
@@ -199,7 +199,7 @@ insert into after select * from scylla.fail('thrice', 'w', '{"code": "e3"}', '0'
 select is(to_jsonb(a) - 'updated',
           to_jsonb(b) - 'updated' || '{"spec": null, "args": null, "status": "aborted", "deadline": null, "failures": 3,
             "errors": [{"code": "e1", "args": {}, "message": ""}, {"code": "e2", "args": {}, "message": ""},
-            {"code": "e3", "args": {}, "message": ""}]}',
+            {"code": "e3", "args": {}, "message": ""}], "error_message": "e3"}',
           'the last failure aborts: progress and owner stay, no TaskRetry in history')
 from before b, after a;
 select is(to_jsonb(a) || '{"spec": {}, "args": []}', seen('thrice'), 'the row returned is the row in the view')

@@ -17,7 +17,7 @@ select is(to_jsonb(t) - '{created,updated,deadline,history}'::text[],
       "errors": [],
       "result": null, "metrics": null, "args": [], "attempt": 1, "failures": 0, "max_attempts": 3,
       "not_before": "2001-01-01T00:00:00+00:00", "plan": null, "key": null,
-      "pool": null, "state": null, "answers": 0, "answered": null}', 'lease returns the whole task, running')
+      "pool": null, "state": null, "answers": 0, "answered": null, "error_message": null}', 'lease returns the whole task, running')
 from leased t;
 select ok(updated between now() and clock_timestamp() and updated > created, 'updated is the time of the lease')
 from leased;
@@ -35,7 +35,7 @@ select is(to_jsonb(t) - '{created,updated,deadline,history}'::text[],
       "errors": [],
       "result": null, "metrics": null, "args": [], "attempt": 2, "failures": 0, "max_attempts": 3,
       "not_before": "2001-01-01T05:45:00+05:45", "plan": null, "key": null,
-      "pool": null, "state": null, "answers": 0, "answered": null}',
+      "pool": null, "state": null, "answers": 0, "answered": null, "error_message": null}',
       'lease_task returns the whole task, running, with the next attempt')
 from scylla.lease_task('one', 'other', '1 h') t;
 select is(last_entry(history) - 'time', '{"_typ": "TaskAssignment", "worker": "other", "attempt": 2, "progress": 0}',

@@ -116,6 +116,7 @@ select is((select a from ahead a), row('leases 0, schedules 0, tasks 0', null)::
 select scylla.submit('ahead', '1', rn => 'ahead ' || n, not_before => case n when 1 then now() + interval '1 day' end, depends_on => case n when 2 then '{ahead 1}'::text[] end)
     from generate_series(1, 3) n \g /dev/null
 select scylla.lease_task('ahead 3', 'w') \g /dev/null
+set local scylla.schedules = manual;
 select scylla.schedule('ahead', '@daily', 'ahead', '1') \g /dev/null
 update scylla.task_waiting set updated = now() + interval '3 min' where id in (select id from scylla.task_spec where rn ~ '^ahead');
 update scylla.task_lease set updated = now() + interval '1 h' where id in (select id from scylla.task_spec where rn ~ '^ahead');

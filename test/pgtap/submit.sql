@@ -17,7 +17,7 @@ select is(to_jsonb(t) - '{rn,created,updated}'::text[],
     '{"queue": "q", "spec": {"a": 1}, "status": "ready", "priority": 0, "progress": 0, "owner": null, "deadline": null,
       "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0, "failures": 0,
       "max_attempts": 25, "not_before": null, "plan": null, "key": null,
-      "pool": null, "state": null, "answers": 0, "answered": null}',
+      "pool": null, "state": null, "answers": 0, "answered": null, "error_message": null}',
     'a queue and a spec are enough')
 from scylla.submit('q', '{"a": 1}') t;
 
@@ -28,7 +28,7 @@ from scylla.submit('q', '{}') t;
 select is(to_jsonb(t) - '{created,updated}'::text[],
     '{"rn": "all", "queue": "q", "spec": [1, "two"], "status": "waiting", "priority": 127, "progress": 0, "owner": null,
       "deadline": null, "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0,
-      "failures": 0, "max_attempts": 3, "not_before": "2300-01-02T03:04:05.678901+00:00", "plan": null, "key": "whose", "pool": null, "state": null, "answers": 0, "answered": null}',
+      "failures": 0, "max_attempts": 3, "not_before": "2300-01-02T03:04:05.678901+00:00", "plan": null, "key": "whose", "pool": null, "state": null, "answers": 0, "answered": null, "error_message": null}',
     'every argument that is available shows in the row')
 from scylla.submit(queue => 'q', spec => '[1, "two"]', priority => 127, rn => 'all',
                    not_before => '2300-01-02 03:04:05.678901Z',
@@ -109,7 +109,7 @@ select is(to_jsonb(t) - '{created,updated}'::text[],
       "deadline": null,
       "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0, "failures": 0,
       "max_attempts": 25, "not_before": null, "plan": null, "key": null,
-      "pool": null, "state": null, "answers": 0, "answered": null}',
+      "pool": null, "state": null, "answers": 0, "answered": null, "error_message": null}',
     'ignore submits a task whose name is free')
 from scylla.submit('q', '1', 7, 'fresh', on_duplicate => 'ignore') t;
 select is(to_jsonb(t), seen('fresh'), 'and finds it the next time')

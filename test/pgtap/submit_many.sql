@@ -32,19 +32,19 @@ select results_eq(
       from answer join scylla.task t using (rn) where inserted order by n$$,
     $$values ('{"queue": "many", "spec": {"n": 1}, "status": "ready", "priority": 0, "progress": 0, "attempt": 0,
                 "failures": 0,
-                "max_attempts": 25, "not_before": null, "key": null, "state": null, "answers": 0, "answered": null}'::jsonb),
+                "max_attempts": 25, "not_before": null, "key": null, "state": null, "answers": 0, "answered": null, "error_message": null}'::jsonb),
              ('{"queue": "many", "spec": 2, "status": "waiting", "priority": 127, "progress": 0, "attempt": 0,
                 "failures": 0,
-                "max_attempts": 3, "not_before": "2300-01-02T03:04:05.678901+00:00", "key": null, "state": null, "answers": 0, "answered": null}'),
+                "max_attempts": 3, "not_before": "2300-01-02T03:04:05.678901+00:00", "key": null, "state": null, "answers": 0, "answered": null, "error_message": null}'),
              ('{"queue": "other", "spec": [3], "status": "ready", "priority": 5, "progress": 0, "attempt": 0,
                 "failures": 0,
-                "max_attempts": 25, "not_before": "2000-12-31T23:00:00+00:00", "key": null, "state": null, "answers": 0, "answered": null}'),
+                "max_attempts": 25, "not_before": "2000-12-31T23:00:00+00:00", "key": null, "state": null, "answers": 0, "answered": null, "error_message": null}'),
              ('{"queue": "many", "spec": "4", "status": "ready", "priority": 0, "progress": 0, "attempt": 0,
                 "failures": 0,
-                "max_attempts": 25, "not_before": null, "key": null, "state": null, "answers": 0, "answered": null}'),
+                "max_attempts": 25, "not_before": null, "key": null, "state": null, "answers": 0, "answered": null, "error_message": null}'),
              ('{"queue": "many", "spec": {"deep": [{"er": null}]}, "status": "ready", "priority": 0, "progress": 0,
                 "attempt": 0,
-                "failures": 0, "max_attempts": 25, "not_before": null, "key": "k", "state": null, "answers": 0, "answered": null}')$$,
+                "failures": 0, "max_attempts": 25, "not_before": null, "key": "k", "state": null, "answers": 0, "answered": null, "error_message": null}')$$,
     'each key does what the argument of submit does');
 select results_eq($$select rn from scylla.list_tasks('many', 'ready')$$,
                   $$select rn from answer where n in (1, 4, 6) order by n$$,
@@ -187,7 +187,7 @@ select is(to_jsonb(t) - '{created,updated}'::text[],
       "deadline": null,
       "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0, "failures": 0,
       "max_attempts": 25, "not_before": null, "plan": null, "key": null,
-      "pool": null, "state": null, "answers": 0, "answered": null}', 'which are those of the row')
+      "pool": null, "state": null, "answers": 0, "answered": null, "error_message": null}', 'which are those of the row')
 from scylla.task t where rn = 'bulk five';
 select results_eq($$select rn from scylla.lease('bulk', 'w', 2)$$, $$values ('bulk four'), ('bulk five')$$,
                   'and it is leased first');

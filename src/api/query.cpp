@@ -257,7 +257,7 @@ SCYLLA_FUNCTION(scylla_has_live_tasks) {
             require_look(store, *queue);
             ids[count++] = queue->id;
         } else
-            tell_unknown_queue(name);
+            tell_unknown_queue(store, name);
     }
     const auto queues = ids.first(count);
     bool found = std::any_of(queues.begin(), queues.end(), [&](int32 queue) { return has_ready(store, queue); });

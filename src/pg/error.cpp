@@ -140,15 +140,18 @@ void key_kept(const text *key, const text *queue, TimestampTz until) {
                     identify("task", "dedup")));
 }
 
-void no_such_queue(const text *queue) {
+void no_such_queue(const text *queue, const char *similar) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", str(queue)),
+                    similar != nullptr ? errhint("Perhaps you meant queue \"%s\".", similar) : 0,
                     identify("queue", "exists")));
 }
 
-void tell_no_such_queue(const text *queue, bool created_by_submit) {
+void tell_no_such_queue(const text *queue, const char *similar, bool created_by_submit) {
+    const char *create =
+        created_by_submit ? "The first submit to it creates it." : "Use scylla.create_queue() to create it.";
     ereport(NOTICE, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", str(queue)),
-                     created_by_submit ? errhint("The first submit to it creates it.")
-                                       : errhint("Use scylla.create_queue() to create it."),
+                     similar != nullptr ? errhint("Perhaps you meant queue \"%s\". %s", similar, create)
+                                        : errhint("%s", create),
                      identify("queue", "exists")));
 }
 

@@ -46,9 +46,9 @@ namespace scylla::error {
 [[noreturn]] void key_kept(const text *key, const text *queue, TimestampTz until);
 [[noreturn]] void duplicate_key(const text *key, const text *queue);
 // 42704, constraint "exists".
-[[noreturn]] void no_such_queue(const text *queue);
+[[noreturn]] void no_such_queue(const text *queue, const char *similar = nullptr);
 // A notice with the same text and fields.
-void tell_no_such_queue(const text *queue, bool created_by_submit);
+void tell_no_such_queue(const text *queue, const char *similar, bool created_by_submit);
 // A warning: the value was probably meant to be much longer.
 void tell_short_retention(const char *setting, const Interval *value);
 // 40001, constraint "settings", table queue: a bound has come into effect while the call worked without it.

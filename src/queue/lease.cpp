@@ -223,7 +223,7 @@ KeyRooms *require_room(Store &store, const store::QueueRow &queue, const LimitsL
 void lease_tasks(Store &store, const LeaseRequest &request, const TaskSink &sink) {
     const auto queue = find_queue(store, request.queue);
     if (!queue) {
-        tell_unknown_queue(request.queue);
+        tell_unknown_queue(store, request.queue);
         return;
     }
     rights::require(store, *queue, model::Privilege::work);

@@ -74,7 +74,7 @@ void find_queues(store::Store &store, const Queues &queues) {
         if (queue)
             rights::require(store, *queue, model::Privilege::work);
         else
-            tell_unknown_queue(queues.names[i]);
+            tell_unknown_queue(store, queues.names[i]);
         queues.ids[i] = queue ? queue->id : k_no_queue;
     }
 }

@@ -1,5 +1,6 @@
 #include "task/rights.h"
 
+#include "model/nearest.h"
 #include "pg/error.h"
 #include "pg/text.h"
 #include "store/queue_changes.h"
@@ -97,10 +98,22 @@ void require(store::Store &store, const store::QueueRow &queue, Privilege privil
         error::no_privilege(queue.name, current_user(), model::name(privilege));
 }
 
+const char *similar_queue(store::Store &store, const text *name) {
+    model::Nearest nearest{view(name)};
+    store::Scan scan = scan_queues(store);
+    while (next(scan)) {
+        const store::QueueRow queue = queue_row(scan);
+        if (find_privileges(GetUserId(), queue.owner, queue.grantees).bits != 0)
+            nearest.offer(view(queue.name));
+    }
+    end(scan);
+    return nearest.best().empty() ? nullptr : pnstrdup(nearest.best().data(), nearest.best().size());
+}
+
 store::QueueRow require_queue(store::Store &store, const text *name, Privilege privilege) {
     const auto queue = find_queue(store, name);
     if (!queue)
-        error::no_such_queue(name);
+        error::no_such_queue(name, similar_queue(store, name));
     require(store, *queue, privilege);
     return *queue;
 }
@@ -128,7 +141,7 @@ void revoke(store::Store &store, const Grant &what) {
 void set_owner(store::Store &store, const text *name, const text *owner) {
     const auto queue = find_queue(store, name);
     if (!queue)
-        error::no_such_queue(name);
+        error::no_such_queue(name, similar_queue(store, name));
     if (!superuser() && !is_member(GetUserId(), queue->owner))
         error::not_owner(name);
     require_new_owner(owner, "queue");

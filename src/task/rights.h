@@ -46,6 +46,8 @@ void require_new_owner(const text *owner, const char *table);
 // 42501 if the current user may not.
 void require(store::Store &store, const store::QueueRow &queue, Privilege privilege);
 
+// A queue with a similar name on which the current user has some privilege; null: none.
+const char *similar_queue(store::Store &store, const text *name);
 // The queue; 42704 if it does not exist, 42501 if the current user may not.
 store::QueueRow require_queue(store::Store &store, const text *name, Privilege privilege);
 

@@ -40,7 +40,7 @@ store::QueueRow queue_to_submit(Store &store, text *name) {
             return *queue;
         }
         if (!settings::auto_create_queues)
-            error::no_such_queue(name);
+            error::no_such_queue(name, rights::similar_queue(store, name));
         const bool is_made = store::insert_queue(args::new_queue_name(name), {});
         refresh(store);
         if (is_made)

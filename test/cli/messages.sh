@@ -11,6 +11,12 @@ says() { # SQL...: what psql says on standard error
   psql -XqAt "${statements[@]}" 2>&1 >/dev/null
 }
 
+unlike() { # GOT REGULAR-EXPRESSION NAME
+  local matches=0
+  [[ ! $1 =~ $2 ]] || matches=1
+  ok "$matches" "$3"
+}
+
 # ---- queues that do not exist -------------------------------------------------------------------------------------------
 
 for call in "select from scylla.lease('mial', 'w')" "call scylla.wait('mial', '10 ms')" "call scylla.wait_any('{mial}', '10 ms')" \
@@ -35,6 +41,16 @@ is "$(grep -c 'does not exist' "$scratch/worker")" 1 'once'
 run timeout 60 scylla work mial --until-empty --exec true --quiet
 is "$status$errors" 0 '--quiet'
 
+sql "select scylla.create_queue('mails'), scylla.create_queue('reports')" >/dev/null
+like "$(says "select from scylla.lease('mial', 'w')")" 'HINT:  Perhaps you meant queue "mails"\. The first submit to it creates it\.' 'the notice proposes the queue with the nearest name'
+for call in "scylla.pause_queue('repotrs')" "scylla.grant_queue('report', 'pg_monitor', 'view')" "scylla.set_queue_owner('rports', 'pg_monitor')"; do
+  like "$(says "select $call")" '^ERROR:  queue ".*HINT:  Perhaps you meant queue "reports"\.$' "and so does the error: $call"
+done
+like "$(says 'set scylla.auto_create_queues = off' "select scylla.submit('report', '1')")" 'HINT:  Perhaps you meant queue "reports"' 'and that of submit, if it creates no queues'
+unlike "$(says "select scylla.pause_queue('x')")" 'HINT' 'nothing is proposed where no name is near'
+like "$(says 'create role nobody; grant usage on schema scylla to nobody; grant execute on function scylla.pause_queue to nobody' 'set role nobody' \
+  "select scylla.pause_queue('report')")" '^ERROR:  queue "report" does not exist$' 'nor a queue on which the role has no privilege'
+
 # ---- values -------------------------------------------------------------------------------------------------------------
 
 like "$(says "select scylla.create_queue('q', retention => '30')")" '^WARNING:  retention is 00:00:30.HINT:  A number without a unit is a number of seconds' \
@@ -50,11 +66,6 @@ for value in '5 minutes' PT30M '1.5 hours'; do
   like "$(says "select scylla.submit('q', '1', not_before => '$value')")" 'HINT:  A time is expected. The time after a delay is now\(\) \+ interval' \
     "a duration where a time is expected: $value"
 done
-unlike() { # GOT REGULAR-EXPRESSION NAME
-  local matches=0
-  [[ ! $1 =~ $2 ]] || matches=1
-  ok "$matches" "$3"
-}
 unlike "$(says "select scylla.nosuch('x'::text)")" 'jsonb' 'other functions keep their hint'
 unlike "$(says "select scylla.submit('q', '1', not_before => 'no time')")" 'HINT' 'what is no duration has no hint'
 unlike "$(says "select '5 minutes'::timestamptz")" 'HINT' 'nor has a statement that does not call us'

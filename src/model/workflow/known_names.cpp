@@ -5,10 +5,10 @@
 #include <functional>
 #include <unordered_map>
 
+#include "model/nearest.h"
 #include "model/sel/interpolate.h"
 #include "model/sel/program.h"
 #include "model/workflow/graph.h"
-#include "model/workflow/nearest.h"
 #include "model/workflow/run_facts.h"
 #include "model/workflow/scope_params.h"
 #include "model/workflow/templates.h"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace scylla::model::workflow {
+namespace scylla::model {
 
 // The one that needs the fewest changes to become the other: letters that are added, left out, replaced, or exchanged
 // with the next one: at most three, and not more than half of them. Of names that are equally near, the first.
@@ -56,4 +56,4 @@ private:
     std::string_view best_{};
 };
 
-} // namespace scylla::model::workflow
+} // namespace scylla::model

@@ -163,6 +163,7 @@ run stop        | busy 2                                | silent | library
 run kill        | busy 1                                | silent | library
 run unblock     | broken 1                              | silent | library
 run tree        | busy 1                                | prints | library
+run why         | busy 1                                | prints | library
 run failed      | broken 1                              | prints | library
 run rollup      | busy 1                                | prints | views
 run actions     | busy 1                                | prints | views

@@ -33,7 +33,7 @@ const live = ({ queues: rows, total }, act) => [
 
 const monitor = ({ monitor, server_workers }) => [
   monitor
-    ? facts([["process", monitor.pid ?? "none is running now"], ["last round", time(monitor.last_round)], ["rounds", number(monitor.rounds)],
+    ? facts([["process", monitor.pid ?? "none now: one comes when something is due"], ["last round", time(monitor.last_round)], ["rounds", number(monitor.rounds)],
         ["made ready", number(monitor.opened)], ["expired leases", number(monitor.expired)], ["purged", number(monitor.purged)],
         ["errors", monitor.errors ? h("span", { class: "bad" }, number(monitor.errors), ": ", monitor.last_error, " ", time(monitor.last_error_time)) : "0"]])
     : h("p", { class: "faint" }, "It has not run yet, or the library is not preloaded."),

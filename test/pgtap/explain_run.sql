@@ -19,14 +19,14 @@ create function detail(of text, number bigint = 1) returns text language sql as 
 select make('line', jsonb_build_array(step('s')), '{}', '{"run_strategy": "sequential"}') \g /dev/null
 select from scylla.start_workflow('line');
 select is(why('line'), 'the monitor', 'a run that the engine has not begun');
-select matches(detail('line'), '^(The engine comes to it next|No monitor runs in this database)', 'which says whether there is one');
+select matches(detail('line'), '^(The engine comes to it next|No monitor runs in this database)', 'the detail says whether a monitor runs');
 select advance(), start('line') \g /dev/null
 select is(why('line', 2), 'its turn', 'a run behind another one waits for its turn');
 select is(detail('line', 2), 'The run strategy is SEQUENTIAL with 1 at a time; 1 in progress (the first is instance 1), and 0 before it.', 'behind which one');
 select is(why('line', 1), 's: a worker', 'the other one waits for a worker');
 select scylla.alter_workflow('line', '{"run_strategy": {"rule": "STRICT_SEQUENTIAL"}}'), scylla.kill_run('line', 1), advance() \g /dev/null
 select is(why('line', 2), 'instance 1 to be unblocked', 'a run behind one that has failed, with STRICT_SEQUENTIAL');
-select is(why('line', 1), 'a restart', 'which only somebody can restart');
+select is(why('line', 1), 'a restart', 'a run that has ended waits for a restart');
 select scylla.pause_workflow('line') \g /dev/null
 select is(why('line', 2), 'instance 1 to be unblocked, workflow line to be resumed', 'it is paused, too');
 select alike(detail('line', 2), '%Role "' || current_user || '" has paused it: resume_workflow() lets it continue.', 'by whom');
@@ -41,11 +41,11 @@ select scylla.set_breakpoint('waits', 'held') \g /dev/null
 select start('waits'), break('b', '{"code": "net", "message": "no route"}') \g /dev/null
 select is((select string_agg(step_id || ': ' || waits_for, ', ' order by step_id) from scylla.explain_run('waits', 1)),
           'broken: its next attempt, held: step held to be resumed, run: a worker, signal: signal rates, sleep: its time', 'what steps wait for');
-select alike((select detail from scylla.explain_run('waits', 1, 'signal')), 'No signal "rates" with {"day": %3%} has come.', 'with the parameters of a signal');
+select alike((select detail from scylla.explain_run('waits', 1, 'signal')), 'No signal "rates" with {"day": %3%} has come.', 'the detail has the parameters that a signal must have');
 select is((select detail from scylla.explain_run('waits', 1, 'broken')), 'Attempt 1 is USER_FAILED: no route', 'the error before a retry');
-select ok((select until > since from scylla.explain_run('waits', 1, 'broken')), 'and the time of the retry');
+select ok((select until > since from scylla.explain_run('waits', 1, 'broken')), 'a step that failed shows the time of its retry');
 select is((select detail from scylla.explain_run('waits', 1, 'held')), format('It has a breakpoint, set by role "%s". resume_step() lets it continue.', current_user), 'who has set a breakpoint');
-select ok((select until - since = '600 s' from scylla.explain_run('waits', 1, 'sleep')), 'and how long a Sleep takes');
+select ok((select until - since = '600 s' from scylla.explain_run('waits', 1, 'sleep')), 'a Sleep shows how long it takes');
 select is(why('waits', 1, 'after'), 'after: step signal', 'a step that has not begun waits for the one before it');
 select scylla.lease_task(task, 'w') from scylla.workflow_step where workflow = 'waits' and step = 'run' \g /dev/null
 select is((select waits_for = format('task %s to end', s.task) and e.detail like 'Worker "w" runs it: attempt 1, progress 0 %, lease until %'
@@ -71,7 +71,7 @@ select is((select string_agg(workflow_id || ' ' || step_id || coalesce(iteration
            from scylla.explain_run('nested', 1)),
           'child c1: its turn, child c2: queue b to be resumed, nested in{1}: a worker, nested in{2}: its turn, nested in{3}: its turn', 'steps in loops and subworkflows');
 select is((select count(distinct workflow_id) from scylla.explain_run('nested', 1, 'sub')), 1::bigint, 'only what is in one of them');
-select is((select min(step_id) from scylla.explain_run('nested', 1, 'l')), 'in', 'or in a loop');
+select is((select min(step_id) from scylla.explain_run('nested', 1, 'l')), 'in', 'a step of a loop is found by the loop');
 select work_all(), scylla.resume_queue('b'), work_all('b') \g /dev/null
 select advance();
 select is(status('nested'), 'SUCCEEDED', 'when all has ended');
@@ -80,8 +80,8 @@ select is(why('nested'), null, 'nothing waits');
 select make('solo', jsonb_build_array(step('s1'))), make('duo', jsonb_build_array(step('x'), call('c', 'solo'))), scylla.pause_workflow('solo') \g /dev/null
 select start('duo') \g /dev/null
 select is(why('duo'), 'solo/1 workflow solo to be resumed, x: a worker', 'the run of a subworkflow that has not begun');
-select is(why('duo', 1, 'x'), 'x: a worker', 'is not what another step waits for');
-select is(why('duo', 1, 'c'), 'solo/1 workflow solo to be resumed', 'but its own step');
+select is(why('duo', 1, 'x'), 'x: a worker', 'a step beside it shows only its own reason');
+select is(why('duo', 1, 'c'), 'solo/1 workflow solo to be resumed', 'a step that has called a subworkflow shows what that waits for');
 select scylla.kill_run('duo', 1), advance() \g /dev/null
 
 -- ---- refusals -----------------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ select scylla.grant_workflow('nested', 'only_viewer', 'view'), start('nested') \
 set local role only_viewer;
 select is((select string_agg(distinct step_id || ': ' || regexp_replace(waits_for, '\d+', 'N'), ', ') from scylla.explain_run('nested', 2)),
           'in: its task to end, sub: instance N of workflow child', 'what the role may not view has no details');
-select alike(raised($$select scylla.explain_run('child', 1)$$), '42501%', 'of another workflow it sees nothing');
+select alike(raised($$select scylla.explain_run('child', 1)$$), '42501%', 'who may not view a workflow sees nothing of it');
 reset role;
 select is_empty('select * from scylla.check()', 'check() finds nothing wrong');
 select * from finish();

@@ -2,6 +2,8 @@
 -- (REPLACED in the Makefile). So this file changes tables, and drops functions and views whose signature or columns changed.
 \echo Use "ALTER EXTENSION scylla UPDATE" to load this file. \quit
 
+comment on schema scylla is 'Scylla, a task queue and workflow engine: tasks, plans, schedules and workflows';
+
 -- Who may view a queue could let tasks depend on its tasks; that is a privilege of its own now, and nobody loses it.
 alter table scylla.queue add column dependers text[];
 comment on column scylla.queue.dependers is 'Roles with the privilege "depend".';

@@ -76,7 +76,7 @@ select is(to_jsonb(t) - '{created,updated,history,not_before}'::text[],
           '{"rn": "l1", "queue": "limited", "spec": {}, "status": "waiting", "priority": 0, "progress": 0, "owner": null, "deadline": null,
             "errors": [{"code": "run-timeout", "args": {"run_timeout": "01:00:00"}, "message": "the run took longer than its run_timeout"}],
             "result": null, "metrics": null, "args": [], "attempt": 1, "failures": 1, "max_attempts": 2, "plan": null, "key": null,
-            "pool": null, "state": null, "answers": 0, "answered": null, "error_message": "the run took longer than its run_timeout"}', 'which is a failure, with an error')
+            "pool": null, "state": null, "answers": 0, "answered": null, "error_message": "the run took longer than its run_timeout"}', 'a run that took too long is a failure, with an error')
 from scylla.get_task('l1') t;
 select is(not_before - updated || ' ' || (history -> -1 ->> '_typ'), '00:00:05 TaskRetry', 'the retry policy decides what follows') from scylla.get_task('l1');
 select fall_due('l1'), scylla.maintain(), scylla.lease_task('l1', 'w') \g /dev/null

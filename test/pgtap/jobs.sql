@@ -336,8 +336,8 @@ select is(work(), 'b', 'but where the job was fresh enough, the outcome makes no
 select scylla.forget_freshness('e') \g /dev/null
 select scylla.run_job('e', '{[1,3)}') as older \gset
 select is((select count(*) from scylla.explain_job('b', '{[1,3)}', options => '{"wait": false}') where runs and job = 'e'), 1::bigint, 'who does not wait runs it again');
-select is((select count(*) from scylla.explain_job('b', '{[1,3)}', options => '{"variant": "another"}') where runs and job = 'e'), 1::bigint, 'and so does another variant');
-select is((select count(*) from scylla.explain_job('b', '{[1,6)}') where runs and job = 'e'), 1::bigint, 'and a request for more ids of the slice');
+select is((select count(*) from scylla.explain_job('b', '{[1,3)}', options => '{"variant": "another"}') where runs and job = 'e'), 1::bigint, 'a request with another variant runs the job again');
+select is((select count(*) from scylla.explain_job('b', '{[1,6)}') where runs and job = 'e'), 1::bigint, 'a request for more ids of the slice runs the job again');
 select is(work(), 'e', '(the last one)');
 select scylla.forget_freshness('c', '{[2,7)}') \g /dev/null
 
@@ -564,7 +564,7 @@ select refuses_argument(format($$select scylla.mark_fresh('e', '{[1,2)}', %L)$$,
                         'It must not be in the future, apart from a minute by which clocks may differ.')
 from unnest(array['9999-12-31 00:00:00+00', '294276-12-31 23:59:59.999999+00', (clock_timestamp() + interval '1 day')::text]) at;
 select lives_ok($$select scylla.mark_fresh('e', '{[900,901)}', clock_timestamp() + interval '50 s')$$, 'a clock may be ahead by less than a minute');
-select cmp_ok((select began from scylla.job_freshness where job = 'e' and ids @> 900::bigint), '<=', clock_timestamp(), 'which is now: what comes later counts');
+select cmp_ok((select began from scylla.job_freshness where job = 'e' and ids @> 900::bigint), '<=', clock_timestamp(), 'a mark of a clock that is ahead is of now: what comes later counts');
 select is(scylla.forget_freshness('c', '{[10,11)}'), 1::bigint, 'ids can be forgotten one by one');
 select is((select range_agg(ids) from scylla.job_freshness where job = 'c'), '{[1,2),[11,12),[20,25)}'::int8multirange, 'the others stay');
 select lives_ok($$select scylla.drop_job('t')$$);

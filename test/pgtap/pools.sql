@@ -170,7 +170,7 @@ select bad($$ select scylla.report_usage('cluster', '{"gpus": 1}') $$, 'invalid 
 select throws_ok(format($$ select scylla.report_usage('cluster', '{}', %s) $$, at), '22023', null, 'a report from the future')
 from unnest(array[$$clock_timestamp() + interval '1 day'$$, $$'9999-12-31Z'$$, $$'infinity'$$, $$'-infinity'$$]) at;
 select lives_ok($$ select scylla.report_usage('cluster', '{"cores": 5000, "memory_gb": 2000}', clock_timestamp() + interval '50 s') $$, 'a clock may be ahead by less than a minute');
-select is((select reported_at <= clock_timestamp() from scylla.pool where pool = 'cluster'), true, 'which is now: what comes later counts');
+select is((select reported_at <= clock_timestamp() from scylla.pool where pool = 'cluster'), true, 'a report of a clock that is ahead is of now: what comes later counts');
 
 -- Old metrics close a pool.
 select scylla.alter_pool('cluster', '{"metrics_max_age": "1 hour"}') \g /dev/null

@@ -48,8 +48,9 @@ for call in "scylla.pause_queue('repotrs')" "scylla.grant_queue('report', 'pg_mo
 done
 like "$(says 'set scylla.auto_create_queues = off' "select scylla.submit('report', '1')")" 'HINT:  Perhaps you meant queue "reports"' 'and that of submit, if it creates no queues'
 unlike "$(says "select scylla.pause_queue('x')")" 'HINT' 'nothing is proposed where no name is near'
-like "$(says 'create role nobody; grant usage on schema scylla to nobody; grant execute on function scylla.pause_queue to nobody' 'set role nobody' \
+like "$(says 'create role stranger; grant usage on schema scylla to stranger; grant execute on function scylla.pause_queue to stranger' 'set role stranger' \
   "select scylla.pause_queue('report')")" '^ERROR:  queue "report" does not exist$' 'nor a queue on which the role has no privilege'
+sql 'drop owned by stranger; drop role stranger'
 
 # ---- values -------------------------------------------------------------------------------------------------------------
 

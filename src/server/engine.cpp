@@ -39,9 +39,9 @@ extern "C" void leave_engine_slot(int, Datum) {
 
 bool is_to_end() { return !shmem::is_running(*place); }
 
-workflow::Advance advance_alone(workflow::Lane lane) {
+workflow::Advance advance_alone(workflow::Lane lane, const workflow::Advance &before = {}) {
     workflow::Advance result;
-    as_owner_in_transaction("advancing workflows", [&] { result = workflow::advance(lane); });
+    as_owner_in_transaction("advancing workflows", [&] { result = workflow::advance(lane, before); });
     return result;
 }
 
@@ -78,12 +78,12 @@ int64 pause_after(const workflow::Advance &result, int64 postponement) {
 }
 
 // What the lane of this process has, and if nobody else does it for a while, what the slow one has.
-workflow::Advance look(int64 *asked) {
+workflow::Advance look(const workflow::Advance &before, int64 *asked) {
     if (place->slow) {
         const workflow::Advance result = advance_alone(workflow::Lane::slow);
         return {.more = result.more, .postponed = result.postponed || result.has_slow};
     }
-    const workflow::Advance result = advance_alone(workflow::Lane::fast);
+    const workflow::Advance result = advance_alone(workflow::Lane::fast, before);
     if (result.more || !result.has_slow || hand_over_slow()) {
         *asked = 0;
         return result;
@@ -98,9 +98,10 @@ void run() {
     int64 idle_ends = steady_now() + k_idle;
     int64 postponement = k_first_postponement;
     int64 asked = 0; // when it began to ask for another engine; 0: it does not
+    workflow::Advance result;
     while (!is_to_end()) {
         shmem::enlist(std::array{awaited}); // before the snapshot is taken
-        const workflow::Advance result = look(&asked);
+        result = look(result, &asked);
         if (result.more)
             idle_ends = steady_now() + k_idle;
         else if (steady_now() >= idle_ends)

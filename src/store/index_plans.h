@@ -18,7 +18,7 @@ inline void plan_without(const char *way) { plan_with(way, "off"); }
 // Until AtEOXact_GUC() with the level that it returns.
 inline int use_indexes_only() {
     const int level = NewGUCNestLevel();
-    for (const char *way : {"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"})
+    for (const char *way : {"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "jit"})
         plan_without(way);
     plan_with("plan_cache_mode", "force_generic_plan");
     return level;

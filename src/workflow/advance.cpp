@@ -266,20 +266,21 @@ void put_rests(std::span<const Root> roots, std::span<const Followed> turns) {
 struct Work {
     std::size_t done = 0; // rows of the agenda, and times
     bool postponed = false;
+    bool full = false; // there may be more
 };
 
-Work work(int64 most) {
+Work work(int64 most, TimestampTz due) {
     const TimestampTz now = GetCurrentTimestamp();
     first_run = {};
-    const TakenRuns runs = take_runs(now, most, last_line);
+    const TakenRuns runs = take_runs({.now = now, .after = last_line, .nothing_due = now < due}, most);
     const std::span<Root> roots = runs.roots;
     if (roots.empty())
-        return {0, runs.others};
+        return {.postponed = runs.others};
     store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
     first_run = {roots[0].id, roots[0].plan, roots[0].line};
     const Taken taken = take_events(runs, now);
     read_holds(roots, taken.let_go);
-    Work result{taken.rows, !begin_runs(roots)};
+    Work result{.done = taken.rows, .postponed = !begin_runs(roots), .full = runs.full};
     const auto steps = read_scopes(roots);
     read_permits(roots);
     const auto turns = take_all_turns(store, runs, steps, now);
@@ -386,14 +387,12 @@ void break_run(const FirstRun &run, const ErrorData *error) {
         turn_writes::put_off(run.id, now);
 }
 
-} // namespace
-
-TimestampTz next_time() {
+// What there is for the transactions after this one.
+Advance look_for_rest() {
     const turn_reads::Next next = turn_reads::next();
-    return next.has_slow ? DT_NOBEGIN : next.time.value_or(DT_NOEND);
+    const TimestampTz due = next.due.value_or(DT_NOEND);
+    return {.has_slow = next.has_slow, .next = next.has_fast ? DT_NOBEGIN : due, .due = due};
 }
-
-namespace {
 
 // Something that a run needs is locked: that run is put off, and the others take their turns, while there is time.
 Advance advance_one_by_one(Lane lane) {
@@ -401,7 +400,7 @@ Advance advance_one_by_one(Lane lane) {
     const int64 ends = steady_now() + k_turn_time;
     for (int64 i = 0; i < k_most_runs && (i == 0 || steady_now() < ends); i++) {
         Work result{};
-        const ErrorData *error = attempt([&] { result = work(1); });
+        const ErrorData *error = attempt([&] { result = work(1, DT_NOBEGIN); });
         if (error == nullptr && result.done == 0)
             break;
         if (error == nullptr)
@@ -418,12 +417,17 @@ Advance advance_one_by_one(Lane lane) {
     return {.more = true};
 }
 
-Advance advance_by_indexes(Lane lane) {
+Advance advance_by_indexes(Lane lane, const Advance &before) {
+    if (before.took_all) {
+        const Advance rest = look_for_rest(); // mostly there is none
+        if (rest.next > GetCurrentTimestamp())
+            return rest;
+    }
     Work result{};
     const auto attempt_work = [&](int64 most) {
         result = {};
         pace = {.lane = lane, .in_engine = true};
-        return attempt([&] { result = work(most); });
+        return attempt([&] { result = work(most, before.due); });
     };
     const ErrorData *error = attempt_work(lane == Lane::slow ? 1 : k_most_runs);
     if (error != nullptr && is_locked(error) && first_run.id != 0)
@@ -439,22 +443,28 @@ Advance advance_by_indexes(Lane lane) {
         return {.more = true};
     }
     if (result.done > 0 && !result.postponed)
-        return {.more = true};
-    const turn_reads::Next next = turn_reads::next();
-    return {.postponed = result.postponed, .has_slow = next.has_slow, .next = next.time.value_or(DT_NOEND)};
+        return {.more = true, .took_all = !result.full};
+    Advance rest = look_for_rest();
+    rest.postponed = result.postponed;
+    return rest;
 }
 
 } // namespace
 
+TimestampTz next_time() {
+    const Advance rest = look_for_rest();
+    return rest.has_slow ? DT_NOBEGIN : rest.next;
+}
+
 constinit Pace pace{};
 
-Advance advance(Lane lane) {
+Advance advance(Lane lane, const Advance &before) {
     const int settings_level = store::use_indexes_only();
     (void)set_config_option("lock_timeout", k_lock_timeout, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
                             false);
     Advance result{};
     PG_TRY();
-    { result = advance_by_indexes(lane); }
+    { result = advance_by_indexes(lane, before); }
     PG_FINALLY();
     { pace = {}; }
     PG_END_TRY();

@@ -78,11 +78,23 @@ std::span<const bool> lanes(bool slow, bool fast) {
 }
 
 // Only the slow lane is for one thing after the other, so it does not look for what is due.
-std::span<const Waiting> waiting_runs(TimestampTz now, int32 after, int64 rows) {
-    return turn_reads::waiting({.now = pace.lane == Lane::slow ? std::nullopt : std::optional(now),
-                                .after = after,
+std::span<const Waiting> all_waiting(const Look &look, int64 rows) {
+    return turn_reads::waiting({.now = pace.lane == Lane::slow ? std::nullopt : std::optional(look.now),
+                                .after = look.after,
                                 .lanes = lanes(pace.lane != Lane::fast, pace.lane != Lane::slow),
                                 .most_rows = rows});
+}
+
+std::span<const Waiting> waiting_runs(const Look &look, int64 rows) {
+    if (!look.nothing_due)
+        return all_waiting(look, rows);
+    const auto few = turn_reads::few_waiting(look.after, lanes(pace.lane != Lane::fast, pace.lane != Lane::slow), rows);
+    if (!few.empty() && !few[0].is_all)
+        return all_waiting(look, rows);
+    const auto runs = allocate<Waiting>(few.size());
+    for (std::size_t i = 0; i < few.size(); i++)
+        runs[i] = {few[i].line, few[i].root};
+    return runs;
 }
 
 // Owners take turns.
@@ -125,9 +137,9 @@ TakenRuns take(std::span<const Waiting> waiting, int64 most) {
 } // namespace
 
 // The first rows are mostly of enough runs. If others hold them all, there may be more behind.
-TakenRuns take_runs(TimestampTz now, int64 most, int32 after) {
-    const TakenRuns taken = take(waiting_runs(now, after, most * k_rows_of_a_run), most);
-    return taken.others ? take(waiting_runs(now, after, k_most_rows), most) : taken;
+TakenRuns take_runs(const Look &look, int64 most) {
+    const TakenRuns taken = take(waiting_runs(look, most * k_rows_of_a_run), most);
+    return taken.others ? take(waiting_runs(look, k_most_rows), most) : taken;
 }
 
 TakenRuns take_run(int64 id, int32 line) {

@@ -122,13 +122,16 @@ void stop_run(int64 root, const char *why);
 // ---- the engine ----------------------------------------------------------------------------------------------------
 
 struct Advance {
-    bool more = false;           // there may be more to do
-    bool postponed = false;      // another transaction holds a lock that is needed
-    bool has_slow = false;       // there is something to do in the slow lane; unknown if there is more in the fast one
-    TimestampTz next = DT_NOEND; // when something is due
+    bool more = false;            // there may be more to do
+    bool postponed = false;       // another transaction holds a lock that is needed
+    bool has_slow = false;        // there is something to do in the slow lane; unknown if there is more in the fast one
+    bool took_all = false;        // all that it saw
+    TimestampTz next = DT_NOEND;  // when there is something to do
+    TimestampTz due = DT_NOBEGIN; // when something is due; -infinity: unknown
 };
-// The work of one transaction in that lane, as the owner of the tables.
-Advance advance(Lane lane);
+// The work of one transaction in that lane, as the owner of the tables. before: what the last one of the same process
+// in that lane has returned, so that this one need not look for what cannot be there.
+Advance advance(Lane lane, const Advance &before = {});
 
 // When the engine has work: now or earlier, if there is something on the agenda.
 TimestampTz next_time();

@@ -59,7 +59,12 @@ struct TakenRuns {
     bool full;   // there may be more than these
     int64 rows;  // of the agenda that their events are among
 };
-TakenRuns take_runs(TimestampTz now, int64 most, int32 after);
+struct Look {
+    TimestampTz now;
+    int32 after;      // a line of the agenda: those after it come first
+    bool nothing_due; // as far as is known
+};
+TakenRuns take_runs(const Look &look, int64 most);
 // This one, which waits in that line.
 TakenRuns take_run(int64 id, int32 line);
 // Takes the first rows of the agenda for these runs, and what is due, as events of the runs. Returns how many.

@@ -588,6 +588,12 @@ int run_schedules(const context &);
 // ---- the server ----------------------------------------------------------------------------------------------------
 
 int init_database(const context &);
+struct role_options {
+    std::string kind;
+    std::string role;
+};
+int grant_role(const context &, const role_options &);
+int revoke_role(const context &, const role_options &);
 
 struct doctor_options {
     std::string long_transaction = "5 min";

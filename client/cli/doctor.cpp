@@ -1,4 +1,4 @@
-// init and doctor: check what the server has, and what is missing.
+// init, grant, revoke, and doctor, which checks what the server has, and what is missing.
 #include <iostream>
 
 #include "commands.h"
@@ -372,6 +372,16 @@ int init_database(const context &given) {
     }
     check_extension(server, found);
     return report(given, found);
+}
+
+int grant_role(const context &given, const role_options &options) {
+    session{given.connection}.query("select scylla.grant_role($1, $2)", {options.kind, options.role});
+    return 0;
+}
+
+int revoke_role(const context &given, const role_options &options) {
+    session{given.connection}.query("select scylla.revoke_role($1, $2)", {options.kind, options.role});
+    return 0;
 }
 
 int examine_server(const context &given, const doctor_options &options) {

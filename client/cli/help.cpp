@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "kinds.h"
+
 namespace scylla::cli {
 
 std::string full_name(const CLI::App &command) {
@@ -66,6 +68,15 @@ string usage(const CLI::App &app) {
 string description_of(const CLI::Option &option) {
     const string by_default = option.get_default_str();
     return option.get_description() + (by_default.empty() ? "" : " (default: " + by_default + ")");
+}
+
+// What follows the options: the last paragraphs, and what role is needed.
+string ending(const CLI::App &app) {
+    const string name = full_name(app);
+    const std::size_t program = name.find(' ');
+    const string rights = program == string::npos ? "" : rights_of(name.substr(program + 1));
+    const string &footer = app.get_footer();
+    return footer + (footer.empty() || rights.empty() ? "" : "\n\n") + rights;
 }
 
 // Breaks a text into lines, all indented except the first.
@@ -182,8 +193,8 @@ void man_command(const CLI::App &app, string &text) {
                 "\n" + paragraphs(app.get_description()) + "\n" + man_entries(arguments(app));
         for (const auto &[group, entries] : option_groups(app))
             text += man_entries(entries);
-        if (!app.get_footer().empty())
-            text += ".PP\n" + paragraphs(app.get_footer()) + "\n";
+        if (const string last = ending(app); !last.empty())
+            text += ".PP\n" + paragraphs(last) + "\n";
     }
     for (const CLI::App *command : commands)
         man_command(*command, text);
@@ -315,8 +326,8 @@ string to_help(const CLI::App &app) {
     text += section("Commands", commands);
     for (const auto &[group, entries] : option_groups(app))
         text += section(group, entries);
-    if (!app.get_footer().empty())
-        text += "\n" + wrap(app.get_footer(), 0) + "\n";
+    if (const string last = ending(app); !last.empty())
+        text += "\n" + wrap(last, 0) + "\n";
     return text;
 }
 

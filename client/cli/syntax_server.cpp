@@ -1,4 +1,4 @@
-// The command line of server maintenance, and of the console.
+// The command line of server maintenance, of roles, and of the console.
 #include "console.h"
 #include "syntax.h"
 
@@ -15,6 +15,13 @@ public:
                 add(m_app, "init", "Create the extension in the database, and report what is missing.", init_database);
             command->footer("The exit status is 1 if something is missing.");
         }
+        add_role("grant",
+                 "Grant a role what a kind of role needs: functions and views.\n\n"
+                 "On which queues, workflows, pools and signals it may use them is decided by \"queue grant\", "
+                 "\"workflow grant\" and so on.",
+                 grant_role);
+        add_role("revoke", "Revoke what \"grant\" has granted, also what the role has as another kind, too.",
+                 revoke_role);
         {
             auto [command, o] =
                 add<doctor_options>(m_app, "doctor",
@@ -32,6 +39,16 @@ public:
     }
 
 private:
+    void add_role(const char *name, const char *description, command_function<role_options> function) {
+        auto [command, o] = add<role_options>(m_app, name, description, function);
+        // Not checked here: a newer server may have more.
+        argument(command, "KIND", o->kind,
+                 "worker, reader, client, scheduler, author, operator, queue_owner, event_reader, monitoring, "
+                 "console_reader or console_operator.")
+            ->required();
+        argument(command, "ROLE", o->role, "The role, or public for every role.")->required();
+    }
+
     void add_console() {
         auto [command, o] = add<console_options>(
             m_app, "console",

@@ -1,4 +1,38 @@
--- Rights on queues.
+-- Rights of roles: which functions and views they may use, and rights on queues.
+
+create or replace function scylla.grant_role(kind text, role text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_grant_role';
+comment on function scylla.grant_role is
+'Grants a role, and its members, what a kind of role needs: USAGE on the schema, EXECUTE on functions, SELECT on views. On which queues,
+workflows, pools and signals it may use them is decided by grant_queue() and the like. Needs to be the owner of the extension.
+  kind  reader: looks at tasks, plans, workflows and all else
+        worker: leases tasks, keeps and finishes the leases, waits
+        client: submits tasks and plans, sends signals, starts jobs and workflows, looks at what becomes of them
+        scheduler: creates schedules
+        author: defines workflows, job templates, jobs and triggers, and runs them; a reader
+        operator: on call: cancels, retries, pauses, restarts, skips; a reader that also sees statistics
+        queue_owner: creates, changes and drops queues and pools, grants privileges on them
+        event_reader: reads the events of queues and workflows
+        monitoring: reads the statistics of everything; a member of pg_monitor
+        console_reader: all that the console shows
+        console_operator: all that the console does; an operator that also runs schedules
+  role  its name exactly as in pg_roles, or ''public'' for every role
+scylla.role_kinds() lists what each kind has. After an update of the extension grant again, for what is new.
+Errors: 22023 no such kind; 42704 unknown role; 42501 not the owner of the extension.';
+
+create or replace function scylla.revoke_role(kind text, role text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_revoke_role';
+comment on function scylla.revoke_role is
+'Revokes what grant_role() has granted, also what the role has as another kind, too: grant that kind again. What the role has through
+other roles, or as owner of the extension or as superuser, stays. Errors as grant_role().';
+
+create or replace function scylla.role_kinds(out kind text, out privilege text, out object text) returns setof record
+    language c immutable parallel safe rows 700 as 'MODULE_PATHNAME', 'scylla_role_kinds';
+comment on function scylla.role_kinds is
+'What each kind of role gets by grant_role(): privilege is EXECUTE or SELECT, object is the name of a function or view. kind is null for
+functions of no kind: they act on the whole database.';
+
+-- ---- queues ----------------------------------------------------------------------------------------------------------
 
 create or replace function scylla._may_view(owner name, viewers text[], admins text[]) returns boolean
     language c stable parallel safe as 'MODULE_PATHNAME', 'scylla_may_view';

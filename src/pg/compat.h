@@ -159,6 +159,15 @@ inline bool may_execute(Oid function, Oid role) {
 #endif
 }
 
+// 16 replaced the ACL functions, as above.
+inline bool may_use_schema(Oid schema, Oid role) {
+#if PG_VERSION_NUM >= 160000
+    return object_aclcheck(NamespaceRelationId, schema, role, ACL_USAGE) == ACLCHECK_OK;
+#else
+    return pg_namespace_aclcheck(schema, role, ACL_USAGE) == ACLCHECK_OK;
+#endif
+}
+
 // 18 can log that a lock was not available (commit 6d376c3b0d1).
 inline bool has_ended(TransactionId xid) {
 #if PG_VERSION_NUM >= 180000

@@ -307,7 +307,7 @@ void client_gone() {
 void no_privilege(const text *queue, const char *role, const char *privilege) {
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for queue \"%s\"", str(queue)),
                     errdetail("Role \"%s\" does not have the privilege \"%s\".", role, privilege),
-                    identify("queue", "privilege")));
+                    hint_grant("grant_queue", queue, role, privilege), identify("queue", "privilege")));
 }
 
 void not_owner(const text *queue) {
@@ -338,6 +338,19 @@ void internal_function(const char *call) {
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for %s", call),
                     errdetail("It is internal: only the owner of the extension may call it."),
                     identify("extension", "internal")));
+}
+
+void no_usage(const char *role) {
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for schema scylla"),
+                    errdetail("Role \"%s\" does not have the privilege USAGE.", role),
+                    errhint("scylla.grant_role() gives it to a role, with the functions that a kind of role needs."),
+                    identify("extension", "privilege")));
+}
+
+void not_extension_owner(const char *owner) {
+    ereport(ERROR,
+            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("must be owner of extension \"scylla\""),
+             errhint("Role \"%s\", its members and superusers may do this.", owner), identify("extension", "owner")));
 }
 
 void no_such_role(const text *role, const char *table) {

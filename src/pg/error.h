@@ -263,6 +263,12 @@ enum class NoTicker : std::uint8_t { nothing, not_created };
 // 42501, constraint "internal": only the owner of the extension may call it.
 [[noreturn]] void internal_function(const char *call);
 
+// 42501, constraint "privilege", table extension: the role of a schedule or job cannot use the schema.
+[[noreturn]] void no_usage(const char *role);
+
+// 42501, constraint "owner", table extension: it is for the owner of the extension.
+[[noreturn]] void not_extension_owner(const char *owner);
+
 // 42704, constraint "role".
 [[noreturn]] void no_such_role(const text *role, const char *table);
 

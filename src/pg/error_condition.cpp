@@ -34,7 +34,7 @@ void signal_purged(int64 seq) {
 void no_signal_privilege(const text *name, const char *role, const char *privilege) {
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for signal \"%s\"", str(name)),
                     errdetail("Role \"%s\" does not have the privilege \"%s\".", role, privilege),
-                    identify("signal", "privilege")));
+                    hint_grant("grant_signal", name, role, privilege), identify("signal", "privilege")));
 }
 
 void duplicate_trigger(const text *name) {

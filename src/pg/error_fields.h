@@ -15,6 +15,13 @@ inline int identify(const char *table, const char *constraint) {
     return err_generic_string(PG_DIAG_CONSTRAINT_NAME, constraint);
 }
 
+// For ereport: who can give the role the privilege, and how. call: grant_queue, grant_pool, …
+inline int hint_grant(const char *call, const text *name, const char *role, const char *privilege) {
+    return errhint("\"SELECT scylla.%s(%s, %s, '%s')\", by a role with the privilege \"admin\", gives role \"%s\" this "
+                   "privilege.",
+                   call, quote_literal_cstr(str(name)), quote_literal_cstr(role), privilege, role);
+}
+
 // The beginning of a value.
 const char *cut(std::string_view all);
 

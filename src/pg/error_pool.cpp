@@ -16,7 +16,7 @@ void duplicate_pool(const text *name) {
 void no_pool_privilege(const text *name, const char *role, const char *privilege) {
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for pool \"%s\"", str(name)),
                     errdetail("Role \"%s\" does not have the privilege \"%s\".", role, privilege),
-                    identify("pool", "privilege")));
+                    hint_grant("grant_pool", name, role, privilege), identify("pool", "privilege")));
 }
 
 void pool_in_use(const text *name) {

@@ -40,7 +40,7 @@ void workflow_runs(const text *workflow, int64 runs) {
 void no_workflow_privilege(const text *id, const char *role, const char *privilege) {
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for workflow \"%s\"", str(id)),
                     errdetail("Role \"%s\" does not have the privilege \"%s\".", role, privilege),
-                    identify("workflow", "privilege")));
+                    hint_grant("grant_workflow", id, role, privilege), identify("workflow", "privilege")));
 }
 
 void bad_definition(std::string_view where, std::string_view what, int count) {

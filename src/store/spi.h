@@ -2,6 +2,7 @@
 // hot.
 #pragma once
 
+#include "pg/error.h"
 #include "pg/identity.h"
 #include "store/table.h"
 
@@ -37,7 +38,9 @@ template <typename Work> auto call_as(Oid role, Work work) {
     compat::require_can_become(tables_owner(), role);
     // What it calls may leave nothing behind that would run later, as another role.
     return act_with_spi(role, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION, [&] {
-        (void)LookupExplicitNamespace("scylla", false); // 42501 without USAGE: a saved statement does not ask any more
+        if (!compat::may_use_schema(get_namespace_oid("scylla", false),
+                                    role)) // a saved statement does not ask any more
+            error::no_usage(GetUserNameFromId(role, false));
         return work();
     });
 }

@@ -206,9 +206,11 @@ schedule next   | @daily                                | prints | views
 schedule arm    |                                       | prints | library
 schedule run    |                                       | prints | library
 schedule sync   | SCHEDULES                             | prints | library
+grant           | worker failures_guest                 | silent | library
+revoke          | worker failures_guest                 | silent | library
 init            |                                       | prints | doctor
 doctor          | --no-check                            | prints | doctor
-console         | --listen 127.0.0.1:0                  | prints | views
+console         | --listen 127.0.0.1:0                  | prints | doctor
 completion      | bash                                  | prints | none
 man             |                                       | prints | none
 '
@@ -324,6 +326,9 @@ no_extension() {
   refused 'database "failures_without" does not have the extension' 'See "scylla init"\.' 'no extension'
 }
 some no_extension 'library views'
+i=$(printf '%s\n' "${names[@]}" | grep -nx console | cut -d: -f1)
+i=$((i - 1))
+no_extension
 run scylla doctor --no-check -d failures_without
 is "$status $(sed -n 's/^problem *//p' <<<"$output")$errors" '1 database "failures_without" does not have the extension' 'no extension: doctor'
 
@@ -369,15 +374,25 @@ done
 
 no_rights() {
   scylla_with -U failures_guest
-  refused 'permission denied for schema scylla' '' 'no rights'
+  refused 'permission denied for schema scylla' '("SELECT scylla\.grant_role.*|It belongs to no kind of role.*)' 'no rights'
 }
 some no_rights 'library views'
 run scylla doctor -U failures_guest
 is "$status$errors" 0 'no rights: doctor says what it cannot see'
 sql 'grant usage on schema scylla to failures_guest'
+declare -A kinds=() # of each command, as its help names them
+for i in "${!names[@]}"; do
+  read -ra words <<<"${names[i]}"
+  kinds[${names[i]}]=$(scylla "${words[@]}" --help | tr '\n' ' ' | sed -n 's/^.*Kind of role: \(.*\)\. *$/\1/p' | sed 's/,\| or / /g')
+done
+is "$(for i in "${!names[@]}"; do [[ -n ${kinds[${names[i]}]} ]] || echo "${names[i]}"; done | sort | xargs)" \
+  'completion console doctor grant init man revoke schedule run' 'the help of all other commands names the kinds of roles that they are for'
 no_call() {
+  local kind
   scylla_with -U failures_guest
-  refused 'permission denied for (function|procedure|view) [a-z_]+' '.*' 'a schema, but no function'
+  refused 'permission denied for (function|procedure|view) [a-z_]+' '.+' 'a schema, but no function'
+  kind=$(sed -n "s/^HINT:  \"SELECT scylla.grant_role('\([a-z_]*\)', 'failures_guest')\" gives role \"failures_guest\" this right.*/\1/p" <<<"$errors")
+  like " ${kinds[${names[i]}]} " " $kind " "its hint names a kind that the help names: ${names[i]}"
 }
 all no_call 'library views'
 sql 'grant execute on all routines in schema scylla to failures_guest; grant select on all tables in schema scylla to failures_guest'
@@ -413,10 +428,36 @@ for input in '<&-' '</'; do
 done
 is "$(sql "select count(*) from scylla.task where rn = 'x'")" 0 'and submits nothing'
 
+# ---- kinds of roles -------------------------------------------------------------------------------------------------------------
+
+# Each of these kinds can do it, on what belongs to a role of which it is a member.
+sql 'create role failures_keeper'
+sql "select scylla.set_queue_owner(queue, 'failures_keeper') from scylla.queue_settings"
+for table in task_plan task_callback signal_name signal_trigger job_definition workflow_head job_template_text resource_pool; do
+  sql "update scylla.$table set owner = 'failures_keeper'"
+done
+for kind in reader worker client scheduler author operator queue_owner event_reader; do
+  sql "create role failures_$kind login in role failures_keeper; select scylla.grant_role('$kind', 'failures_$kind')"
+done
+sql "update scylla.schedule set owner = 'failures_scheduler'" # its task is submitted as this role
+enough() {
+  local kind
+  for kind in ${kinds[${names[i]}]}; do
+    scylla_with -U "failures_$kind"
+    ok "$(grep -cE 'permission denied for (schema|function|procedure|view|queue|workflow|pool|job|signal|schedule)|must be owner' <<<"$errors")" \
+      "$kind is enough: ${names[i]}" "$errors"
+  done
+}
+all enough 'library views'
+
 # ---- passwords ------------------------------------------------------------------------------------------------------------------
 
 run setsid -w scylla list -W </dev/null
 refused 'no terminal to ask for the password' 'Use a password file \(~/\.pgpass\) or PGPASSWORD\.' 'a password is wanted'
 run script -qec 'scylla -W list --json' /dev/null <<<'secret'
 like "$status $output" '^0 (secret.*)?Password: .*\[' '... and asked for on a terminal'
+
+for kind in guest reader worker client scheduler author operator queue_owner event_reader keeper; do
+  sql "drop owned by failures_$kind; drop role failures_$kind"
+done
 done_testing

@@ -77,6 +77,56 @@ for command in 'submit q hello' 'plan create --spec hello' 'signal send s hello'
   like "$errors" 'invalid input syntax for type json.*HINT:  JSON text has quotes of its own' "scylla $command"
 done
 
+# ---- rights -------------------------------------------------------------------------------------------------------------
+
+sql 'create role stranger; grant usage on schema scylla to stranger'
+calls=$(sql "select format('%s scylla.%I(%s);', case prokind when 'p' then 'call' else 'select' end, proname,
+                           (select string_agg(format('null::%s', t::regtype), ', ' order by n) from unnest(proargtypes) with ordinality _ (t, n)))
+             from pg_proc where pronamespace = 'scylla'::regnamespace and proname !~ '^_'
+             union all select format('select from scylla.%I;', relname) from pg_class
+             where relnamespace = 'scylla'::regnamespace and relkind = 'v' and relname !~ '^_'")
+# The name of what was refused, and the kind that the hint proposes.
+proposed=$(psql -XqAt <<<"set role stranger; $calls" 2>&1 | sed -n "s/^ERROR:  permission denied for [a-z]* //p
+  s/^HINT:  \"SELECT scylla.grant_role('\\([a-z_]*\\)', 'stranger')\" gives role \"stranger\" this right\\..*/ \\1/p
+  s/^HINT:  It belongs to no kind of role: it is for the owner of the extension and superusers\\.$/ none/p" | paste -d '' - - | sort)
+is "$proposed" "$(sql "select distinct on (object) object || ' ' || coalesce(kind, 'none') from scylla.role_kinds() with ordinality k (kind, privilege, object, n)
+                       where object !~ '^_' order by object, n" | sort)" 'each function and view that a role lacks has a hint that names a kind which has it'
+has_hint() { # SQL HINT NAME
+  is "$(says 'set role stranger' "$1" | sed -n 's/^HINT:  //p')" "$2" "$3"
+}
+gives() { echo "\"SELECT scylla.grant_role('$1', 'stranger')\" gives role \"stranger\" this right."; } # KIND
+has_hint "select scylla.cancel('t')" "$(gives client) Other kinds with it: scheduler, operator, console_operator." 'the hint names the other kinds, too'
+has_hint 'set search_path = scylla, public' '' 'a statement that is allowed has none'
+is "$(says 'set role stranger' 'set search_path = scylla' "select lease('q', 'w')" | sed -n 's/^HINT:  //p')" "$(gives worker)" 'also without the schema'
+has_hint "do \$\$ begin perform scylla.lease('q', 'w'); end \$\$" "$(gives worker)" 'also in a block'
+sql "create function public.leases() returns void language sql as \$\$ select from scylla.lease('q', 'w') \$\$;
+     create function public.defines() returns void language sql security definer as \$\$ select from scylla.lease('q', 'w') \$\$; alter function defines() owner to stranger;
+     create function public.cancel(text) returns void language sql as 'select'; revoke execute on function public.cancel(text) from public"
+for call in leases defines; do
+  is "$(says "$([[ $call == defines ]] || echo set role stranger)" "select public.$call()" | sed -n 's/^HINT:  //p')" "scylla.grant_role('worker', …) gives a role this right." \
+    "in a function the hint names no role, because it may be another one: $call"
+done
+has_hint "select public.cancel('t')" '' 'a function of another schema with the same name has none'
+sql 'revoke usage on schema scylla from stranger'
+has_hint "select scylla.lease('q', 'w')" "$(gives worker)" 'without the schema, the hint is about the function'
+has_hint 'select from scylla.queue_settings, scylla.task' "$(gives reader) Other kinds with it: client, author, operator, queue_owner, console_reader, console_operator." \
+  'or about the first view'
+sql "create role \"it's\" login"
+like "$(says "set role \"it's\"" "select scylla.lease('q', 'w')")" "grant_role\\('worker', 'it''s'\\)\" gives role \"it's\" this" 'the name of the role is quoted'
+sql "grant usage on schema scylla to \"it's\"; grant execute on function scylla.lease, scylla.place, scylla.send_signal, scylla.start_workflow to \"it's\"
+     ; select scylla.create_queue('it''s'), scylla.create_pool('p', '{\"a\": 1}'), scylla.send_signal('s'),
+     scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"w\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"NoOp\"}}]}}')" >/dev/null
+while read -r call arguments; do
+  is "$(says "set role \"it's\"" "select scylla.$call" | sed -n 's/^HINT:  //p')" \
+    "\"SELECT scylla.$arguments\", by a role with the privilege \"admin\", gives role \"it's\" this privilege." "a privilege that is missing: $call"
+done <<'ALL'
+lease('it''s','w') grant_queue('it''s', 'it''s', 'work')
+place('p') grant_pool('p', 'it''s', 'admin')
+send_signal('s') grant_signal('s', 'it''s', 'send')
+start_workflow('w') grant_workflow('w', 'it''s', 'run')
+ALL
+sql "drop owned by \"it's\"; drop function leases(), defines(), cancel(text); drop owned by stranger; drop role stranger, \"it's\""
+
 # ---- commands -----------------------------------------------------------------------------------------------------------
 
 nearest() { # ARGUMENTS MESSAGE [COMMAND-WHOSE-HELP-HELPS]

@@ -12,7 +12,7 @@ pasted() { # DOCUMENT SECTION
   sed -n "/^## $2\$/,/^## /p" "$1" | sed -n '/^```sql$/,/^```$/p' | grep -v '^```'
 }
 statements=$(pasted "$here/../../docs/operations.md" Roles)
-like "$statements" 'create role task_worker' 'there are statements to paste'
+like "$statements" "grant_role\('worker', 'mailer'\)" 'there are statements to paste'
 run psql -XqAt -v ON_ERROR_STOP=1 -c "$statements"
 is "$status$errors" 0 'and they can be pasted'
 sql 'alter role shop login; alter role mailer login; alter role support login'
@@ -20,10 +20,10 @@ as() { # ROLE COMMAND...
   run timeout 60 env PGUSER="$1" "${@:2}"
 }
 
-# ---- shop: task_client, submit and view on "mail" ----------------------------------------------------------------------
+# ---- shop: client, submit and view on "mail" ---------------------------------------------------------------------------
 
 as shop scylla submit mail '{"to": "ada"}' --rn ada
-is "$status $output" '0 ada' 'task_client submits'
+is "$status $output" '0 ada' 'a client submits'
 echo '{"to": "bob"}' | PGUSER=shop scylla submit mail --lines >/dev/null
 as shop scylla get ada --field status
 is "$status $output" '0 ready' 'and looks at what it has submitted'
@@ -43,10 +43,10 @@ is "$status" 0 'and cancels tasks'
 as shop scylla work mail --exec true
 is "$status" 1 'but does not work'
 
-# ---- mailer: task_worker, work on "mail" -------------------------------------------------------------------------------
+# ---- mailer: worker, work on "mail" ------------------------------------------------------------------------------------
 
 as mailer scylla work mail --until-empty --exec true
-is "$status" 0 'task_worker works until the queue is empty'
+is "$status" 0 'a worker works until the queue is empty'
 like "$errors" 'completed 2, failed 0' 'and so it is'
 PGUSER=shop scylla submit mail 1 --rn later --delay 1s >/dev/null
 as mailer scylla work mail other --until-empty --jobs 2 --prefetch 3 --exec true --worker m-1 --lease 5s
@@ -71,14 +71,15 @@ as mailer scylla work private --until-empty --exec true
 is "$status" 1 'not of other queues'
 like "$errors" 'permission denied for queue "private"' 'as it is told'
 
-# ---- support: task_reader, view on "mail" ------------------------------------------------------------------------------
+# ---- support: reader, view on "mail" -----------------------------------------------------------------------------------
 
 as support scylla list
-is "$status $(grep -c given-back <<<"$output")" '0 1' 'task_reader lists tasks'
+is "$status $(grep -c given-back <<<"$output")" '0 1' 'a reader lists tasks'
 as support scylla get ada
 is "$status" 0 'and looks at one'
 as support psql -XqAt -c "select sum(tasks) > 3 from scylla.count_tasks('mail')"
 is "$status $output" '0 t' 'and counts'
 as support scylla cancel given-back
 is "$status" 1 'but changes nothing'
+sql 'drop owned by shop, mailer, support; drop role shop, mailer, support'
 done_testing

@@ -155,6 +155,7 @@ insert into use_ (name, statement) values
     ('grant_queue',        $$select scylla.grant_queue('p', 'public', 'view')$$),
     ('revoke_queue',       $$select scylla.revoke_queue('p', 'public', 'view')$$),
     ('set_queue_owner',    $$select scylla.set_queue_owner('own', 'scylla_test_role')$$),
+    ('role_kinds',         $$select count(*) from scylla.role_kinds()$$),
     ('reset_expired',      $$select scylla.reset_expired()$$),
     ('purge',              $$select scylla.purge()$$),
     ('maintain',           $$select scylla.maintain()$$),
@@ -216,6 +217,9 @@ insert into use_ (name, statement) values
     ('stat_reset',         $$select scylla.stat_reset()$$);
 insert into use_ (name, statement) values
     ('read_events',        $$select scylla.read_events()$$), ('read_workflow_events', $$select scylla.read_workflow_events()$$);
+insert into use_ values
+    ('grant_role',         $$select scylla.grant_role('worker', 'scylla_test_owner')$$, '42501 must be owner of extension "scylla"'),
+    ('revoke_role',        $$select scylla.revoke_role('worker', 'scylla_test_owner')$$, '42501 must be owner of extension "scylla"');
 insert into use_ values
     ('set_output',         $$select scylla.set_output('nobody has', '{}')$$, 'P0002 task "nobody has" does not exist'),
     ('run_sql',            $$select scylla.run_sql(null)$$, '22023 invalid value for argument "task": null'),
@@ -294,6 +298,56 @@ do $$ begin
     perform scylla.submit('q', '1', plan => 'to rerun'), scylla.cancel_plan('to rerun');
     update scylla.task_plan set owner = 'scylla_test_role';
 end $$;
+
+-- ---- kinds of roles --------------------------------------------------------------------------------------------------
+
+-- As as_role(), but nothing of the statement stays.
+create function try_as(role text, statement text) returns text language plpgsql as $$
+begin
+    perform set_config('role', role, true);
+    execute statement;
+    raise exception using errcode = 'XX998';
+exception
+    when sqlstate 'XX998' then
+        return 'allowed';
+    when others then
+        return sqlstate || ' ' || sqlerrm;
+end $$;
+-- A role of each kind, with all rights on queues, workflows and so on.
+create temp table kind as
+select distinct kind as name, 'scylla_test_' || kind as role from scylla.role_kinds() where kind is not null;
+select is((select count(*) from kind), 11::bigint, 'there are eleven kinds of roles');
+do $$
+declare
+    k record;
+begin
+    for k in select * from kind loop
+        execute format('create role %I in role scylla_test_role', k.role);
+        perform scylla.grant_role(k.name, k.role);
+    end loop;
+end $$;
+create temp table may as
+select kind, object, privilege from scylla.role_kinds() where kind is not null;
+
+select is_empty(format($$
+    select u.name, a.answer from use_ u, lateral (select try_as(%1$L, u.statement) as answer) a
+    where case when exists (select from may m where m.kind = %2$L and m.object = u.name)
+               then a.answer ~ '^42501' or u.answer = 'allowed' and a.answer <> 'allowed'
+               else a.answer !~ '^42501 permission denied for (function|procedure) ' end$$, k.role, k.name),
+    format('the kind %s can call its functions, to the end, and no others', k.name))
+from kind k order by k.name;
+select is_empty(format($$
+    select r.name, a.answer from routine r, lateral (select try_as(%1$L, r.call) as answer) a
+    where r.name ~ '^_' and (a.answer !~ '^42501') <> exists (select from may m where m.kind = %2$L and m.object = r.name)$$, k.role, k.name),
+    format('the kind %s can call no internal functions but those of its views', k.name))
+from kind k order by k.name;
+select is_empty(format($$
+    select t.statement, a.answer from touch t, lateral (select try_as(%1$L, t.statement) as answer) a
+    where (a.answer !~ '^42501') <> (t.statement ~ '^select ([*]|count)' and exists (
+        select from may m where m.kind = %2$L and m.object = t.name and m.privilege = 'SELECT'))$$, k.role, k.name),
+    format('the kind %s can read its views, and touch no other view, table or sequence', k.name))
+from kind k order by k.name;
+
 create function use_alone(routine oid, statement text) returns text language plpgsql as $$
 declare
     answer text;

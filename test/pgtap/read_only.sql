@@ -29,6 +29,8 @@ from (values
     ('complete_many',      $$select scylla.complete_many('{r1}', 'w')$$),
     ('complete_and_lease', $$select scylla.complete_and_lease('{r1}', 'w', 'q')$$),
     ('abort',              $$select scylla.abort('r1', 'w', '{"code": "x"}')$$),
+    ('grant_role',         $$select scylla.grant_role('worker', 'public')$$),
+    ('revoke_role',        $$select scylla.revoke_role('worker', 'public')$$),
     ('fail',               $$select scylla.fail('r1', 'w', '{"code": "x"}')$$),
     ('yield',              $$select scylla.yield('r1', 'w')$$),
     ('not_yet',            $$select scylla.not_yet('r1', 'w')$$),

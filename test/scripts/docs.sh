@@ -57,6 +57,7 @@ main() {
   check_settings
   check_columns
   check_queue_settings
+  check_kinds
   check_version
   check_links
   echo "1..$tests"
@@ -344,6 +345,27 @@ same_settings() { # WHAT [sorted]
   local status=0
   diff "$work/settings${2:+.$2}" - >"$work/why" || status=1
   ok "$status" "$1: all settings of queues" "$work/why"
+}
+
+# What each kind of role contains: the last table of docs/roles.md.
+check_kinds() {
+  local status=0
+  sql >"$work/kinds" <<'SQL'
+    with object as (
+      select object, array_agg(kind order by n) as kinds
+        from scylla.role_kinds() with ordinality k (kind, privilege, object, n) where kind is not null group by object
+    ), shown as (
+      select object, array_to_string(array(
+               select kind from unnest(kinds) with ordinality k (kind, n)
+                where not (kind like 'console_%' and replace(kind, 'console_', '') = any (kinds)) order by n), ', ') as kinds
+        from object
+    )
+    select '| ' || string_agg('`' || object || '`', ', ' order by object collate "C") || ' | ' || kinds || ' |'
+      from shown group by kinds order by kinds collate "C";
+SQL
+  sed -n '/^## What each kind contains$/,$p' "$checkout/docs/roles.md" | grep '^| `' >"$work/kinds.shown" || status=1
+  diff "$work/kinds.shown" "$work/kinds" >"$work/why" || status=1
+  ok "$status" 'docs/roles.md has what each kind of role contains' "$work/why"
 }
 
 check_version() {

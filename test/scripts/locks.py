@@ -15,6 +15,8 @@ CALLS = [
     ("pause_queue", "select scylla.pause_queue('q @')"),
     ("resume_queue", "select scylla.resume_queue('paused @')"),
     ("drop_queue", "select scylla.drop_queue('empty @', force => true)"),
+    ("grant_role", "select scylla.grant_role('worker', 'guest')"),
+    ("revoke_role", "select scylla.revoke_role('worker', 'guest')"),
     ("grant_queue", "select scylla.grant_queue('q @', 'guest', 'view')"),
     ("revoke_queue", "select scylla.revoke_queue('q @', 'guest', 'view')"),
     ("set_queue_owner", "select scylla.set_queue_owner('q @', 'guest')"),
@@ -183,7 +185,7 @@ READS = [
 # run_sql: as its statement.
 APART = {"wait", "wait_any", "wait_plan", "work", "advance", "run_sql"}
 # For all queues at once, so that "others" have no part of their own.
-FOR_ALL = {"arm_schedules", "run_schedules", "reset_expired", "purge", "maintain"}
+FOR_ALL = {"grant_role", "revoke_role", "arm_schedules", "run_schedules", "reset_expired", "purge", "maintain"}
 HEAD = ["| call | adds rows to | changes or locks rows of | locks | who waits |", "| --- | --- | --- | --- | --- |"]
 PATIENCE = 30  # ms that a lock may be waited for, before it counts
 

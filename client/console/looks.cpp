@@ -22,12 +22,25 @@ const char *const k_pulse = "with all_queues as materialized (select * from scyl
                             "count(*) from all_queues), "
                             "'queues', (select coalesce(json_agg(q order by queue), '[]') from (" NUMBERS ") q))";
 
+const char *const k_least_pulse =
+    R"(select json_build_object('time', extract(epoch from clock_timestamp()), 'total', 0, 'queues', '[]'::json))";
+
 const char *const k_small_pulse = R"(
     select json_build_object('time', extract(epoch from clock_timestamp()), 'total', (select count(*) from scylla.queue_settings),
         'queues', (select coalesce(json_agg(q order by queue), '[]')
                    from (select queue, paused from scylla.queue_settings order by paused desc, queue limit 100) q)))";
 
 namespace {
+
+// Whether the role is the owner, or one of the grantees (an array of names, which may be null), or has their rights.
+#define IS_ONE_OF(owner, grantees)                                                                                     \
+    "coalesce(" owner " = current_user or 'public' = any (" grantees ") or exists (select from pg_roles o where "      \
+    "(o.rolname = " owner " or o.rolname = any (" grantees ")) and pg_has_role(o.oid, 'usage')), false)"
+
+// The privileges of the role on a queue that it may view, as rows of scylla.queue_grants.
+#define PRIVILEGES_ON(queue_name)                                                                                      \
+    "(select coalesce(json_agg(distinct g.privilege), '[]') from scylla.queue_grants g where g.queue = " queue_name    \
+    " and " IS_ONE_OF("g.role", "array[g.role]") ")"
 
 // A worker without a status selects the tasks that it runs: its other work is recorded only in each task.
 constexpr const char *k_tasks = R"(
@@ -44,7 +57,9 @@ constexpr const char *k_tasks = R"(
         least(coalesce($9::integer, 50), 1000), $10, least(coalesce($11::integer, 10000), 50000)) f (cursor, t))";
 
 constexpr const char *k_task = R"(
-    select json_build_object('task', (select row_to_json(t) from scylla.get_task($1) t),
+    with found as materialized (select * from scylla.get_task($1))
+    select json_build_object('task', (select row_to_json(t) from found t),
+        'may', (select )" PRIVILEGES_ON("t.queue") R"( from found t),
         'waits', (select coalesce(json_agg(w order by ord), '[]') from scylla.explain_waiting($1) w),
         'copy', (select new_rn from scylla.resubmissions where rn = $1),
         'copy_of', (select rn from scylla.resubmissions where new_rn = $1 limit 1)))";
@@ -60,6 +75,7 @@ constexpr const char *k_queues =
 
 constexpr const char *k_queue = R"(
     select json_build_object('settings', (select row_to_json(q) from scylla.queue_settings q where queue = $1),
+        'may', )" PRIVILEGES_ON("$1") R"(,
         'grants', (select coalesce(json_agg(g order by privilege, role), '[]') from scylla.queue_grants g where queue = $1)))";
 
 // before: the last row of the page before this one. What takes long to read, such as the numbers of a plan's tasks, is
@@ -101,7 +117,8 @@ constexpr const char *k_schedules = R"(
         from shown) s)))";
 
 constexpr const char *k_pools = R"(
-    select json_build_object('pools', (select coalesce(json_agg(p order by pool), '[]') from scylla.pool p),
+    select json_build_object('pools', (select coalesce(json_agg(p order by pool), '[]') from (
+            select *, )" IS_ONE_OF("owner", "admins") R"( as may_change from scylla.pool) p),
         'held', (select coalesce(json_agg(r), '[]') from (
             select * from scylla.pool_reservation order by pool, since limit 200) r)))";
 
@@ -165,10 +182,9 @@ constexpr const char *k_templates = R"(
 constexpr const char *k_template = R"(
     select coalesce((select row_to_json(t) from scylla.job_template t where job_type = $1 and version = $2), '{}'))";
 
-// Whether the role has the privilege run on the workflow w.
-#define MAY_RUN                                                                                                        \
-    "coalesce(w.owner = current_user or 'public' = any (w.runners || w.admins) or exists (select from pg_roles o "     \
-    "where (o.rolname = w.owner or o.rolname = any (w.runners || w.admins)) and pg_has_role(o.oid, 'usage')), false)"
+// Whether the role has the privilege run, or admin, on the workflow w.
+#define MAY_RUN IS_ONE_OF("w.owner", "(w.runners || w.admins)")
+#define MAY_CHANGE IS_ONE_OF("w.owner", "w.admins")
 
 // The view cannot be read from its end, so runs are looked for among the hundred instances that come next, and among
 // all others only if they do not fill the page.
@@ -191,6 +207,7 @@ constexpr const char *k_workflow =
         where (select count(*) from near) < 50)
     select json_build_object('workflow', (select row_to_json(w) from scylla.workflow w where w.id = $1),
         'may_run', (select )" MAY_RUN R"( from scylla.workflow w where w.id = $1),
+        'may_change', (select )" MAY_CHANGE R"( from scylla.workflow w where w.id = $1),
         'params', (select v.definition -> 'params' from scylla.workflow_version v where v.workflow = $1 and v.is_active),
         'steps', (select jsonb_path_query_array(v.definition, 'strict $.**.steps[*].*.id') from scylla.workflow_version v
                   where v.workflow = $1 order by v.is_active desc, v.version desc limit 1),
@@ -363,8 +380,11 @@ constexpr const char *k_workers = R"(
 
 constexpr const char *k_monitor = R"(
     select json_build_object('monitor', (select row_to_json(m) from scylla.stat_monitor m),
-        'server_workers', (select coalesce(json_agg(w order by pid), '[]') from (
-            select *, database = current_database() as here from scylla.stat_server_worker) w)))";
+        'sees_processes', pg_has_role('pg_read_all_stats', 'usage')))";
+
+constexpr const char *k_server_workers = R"(
+    select coalesce(json_agg(w order by pid), '[]') from (
+        select *, database = current_database() as here from scylla.stat_server_worker) w)";
 
 } // namespace
 
@@ -398,6 +418,7 @@ const std::vector<look> &looks() {
         {"why", k_why, {"workflow", "instance", "step", "iterations"}, 1000ms},
         {"workers", k_workers, {}, 2s},
         {"monitor", k_monitor, {}, 2s},
+        {"server_workers", k_server_workers, {}, 2s},
     };
     return all;
 }

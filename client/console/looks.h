@@ -17,9 +17,10 @@ struct look {
 
 [[nodiscard]] const std::vector<look> &looks();
 
-// The live data of all pages, and the part of it without the right to see statistics.
+// The live data of all pages; the part of it without the right to see statistics; and without any right.
 extern const char *const k_pulse;
 extern const char *const k_small_pulse;
+extern const char *const k_least_pulse;
 
 // Changes that a page can make: POST /api/do/<name>. $1 is the body of the request: a JSON object.
 struct change {

@@ -1,4 +1,5 @@
 // console: requests and their answers.
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -6,6 +7,7 @@
 #include <ctime>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <system_error>
 #include <thread>
 
@@ -24,6 +26,7 @@
 #include "json_text.h"
 #include "looks.h"
 #include "pace.h"
+#include "powers.h"
 #include "pulse.h"
 #include "shared_answers.h"
 #include "text_file.h"
@@ -46,6 +49,7 @@ constexpr std::size_t k_acting_sessions = 2;
 constexpr std::size_t k_max_body = 65536;
 constexpr std::size_t k_worth_compressing = 1000; // bytes
 constexpr auto k_examination_fresh = std::chrono::seconds{20};
+constexpr auto k_powers_fresh = std::chrono::seconds{2};
 constexpr auto k_wrong_password_delay = milliseconds{300};
 
 constexpr const char *k_json = "application/json";
@@ -216,6 +220,7 @@ struct settings {
     std::string conninfo;
     std::string role;
     std::string database;
+    std::string powers; // the latest answer
 };
 
 class server {
@@ -421,10 +426,23 @@ private:
         return m_answers.get(question, wanted.fresh, [&] { return m_looking.ask(wanted.sql, parameters); });
     }
 
-    [[nodiscard]] std::string describe_session() const {
+    // What the role may do; while the database does not answer, what it could do before.
+    std::string find_powers() {
+        try {
+            std::string found =
+                m_answers.get("powers", k_powers_fresh, [this] { return m_looking.ask(m_powers_query); });
+            const std::lock_guard lock{m_powers_mutex};
+            m_settings.powers = std::move(found);
+        } catch (const lost &) {
+        }
+        const std::lock_guard lock{m_powers_mutex};
+        return m_settings.powers;
+    }
+
+    [[nodiscard]] std::string describe_session() {
         return "{\"role\": " + quote(m_settings.role) + ", \"database\": " + quote(m_settings.database) +
                ", \"read_only\": " + (m_settings.read_only ? "true" : "false") +
-               ", \"token\": " + quote(m_settings.read_only ? "" : m_guard.token()) +
+               ", \"token\": " + quote(m_settings.read_only ? "" : m_guard.token()) + ", \"powers\": " + find_powers() +
                ", \"interval\": " + std::to_string(m_settings.interval.count()) + "}";
     }
 
@@ -436,15 +454,27 @@ private:
         });
     }
 
+    // By the first of the queries that the role may ask. Which one that is is found out once a minute: the server logs
+    // what it refuses.
+    std::string ask_pulse() {
+        const std::array k_queries{k_pulse, k_small_pulse, k_least_pulse};
+        const auto now = std::chrono::steady_clock::now();
+        if (now - m_pulse_chosen > std::chrono::minutes{1}) {
+            m_pulse_query = 0;
+            m_pulse_chosen = now;
+        }
+        for (;; m_pulse_query++)
+            try {
+                return m_looking.ask(k_queries.at(m_pulse_query));
+            } catch (const failure &error) {
+                if (error.sqlstate() != "42501" || m_pulse_query + 1 == k_queries.size())
+                    throw;
+            }
+    }
+
     std::string beat() noexcept {
         try {
-            try {
-                return event("pulse", m_looking.ask(k_pulse));
-            } catch (const failure &error) {
-                if (error.sqlstate() != "42501")
-                    throw;
-                return event("pulse", m_looking.ask(k_small_pulse));
-            }
+            return event("pulse", ask_pulse());
         } catch (const failure &error) {
             return event("trouble", error_json(error));
         } catch (const std::exception &error) {
@@ -496,6 +526,10 @@ private:
     sessions m_acting;
     sessions m_for_machines;
     shared_answers m_answers;
+    const std::string m_powers_query = powers_query();
+    std::mutex m_powers_mutex;
+    std::size_t m_pulse_query = 0; // the first that the role may ask, as far as is known
+    std::chrono::steady_clock::time_point m_pulse_chosen{};
     pulse m_pulse;
     routes m_http;
     pool m_threads;
@@ -527,10 +561,15 @@ maybe_text password_of(const console_options &options) {
 }
 
 settings settings_of(const context &given, const console_options &options) {
-    session server{given.connection}; // a wrong connection is an error now, and so is a role without rights
-    server.query("select exists (select from scylla.queue_settings)");
-    return {to_address(options.listen), to_duration("--interval", options.interval),    options.read_only,
-            server.conninfo(),          server.ask("select current_user").value_or(""), server.database()};
+    session server{given.connection}; // a wrong connection is an error now, and so is a database without the extension
+    server.query("select 'scylla'::regnamespace");
+    return {to_address(options.listen),
+            to_duration("--interval", options.interval),
+            options.read_only,
+            server.conninfo(),
+            server.ask("select current_user").value_or(""),
+            server.database(),
+            server.ask(powers_query()).value_or("")};
 }
 
 } // namespace

@@ -39,6 +39,9 @@ export async function begin() {
   Object.assign(session, await get("session"));
 }
 
+// Whether the role may ask for it; unknown before the session has begun.
+export const sees = (look) => !session.powers || session.powers.sees.includes(look);
+
 export const change = (name, body) =>
   ask("api/do/" + name, {
     method: "POST",

@@ -1,5 +1,5 @@
 // Shows a page, and decides when to load and draw it again.
-import { begin, change, get, path, session } from "./api.js";
+import { begin, change, get, path, sees, session } from "./api.js";
 import { h, update } from "./dom.js";
 import { link } from "./format.js";
 import { listen } from "./live.js";
@@ -17,6 +17,10 @@ const pages = {
 const menu = [["", "Overview", "o"], ["plans", "Plans", "p"], ["workflows", "Workflows", "w"], ["schedules", "Schedules", "s"], ["pools", "Pools", "l"],
   ["jobs", "Jobs", "j"], ["conditions", "Conditions", "c"], ["errors", "Errors", "e"]];
 
+// The pages of which the role may see the first part. Overview shows what it may.
+const isSeen = ([to]) => to === "" || session.powers?.sees.includes(Object.values(pages[to].looks({}))[0][0]);
+const seenMenu = () => menu.filter(isSeen);
+
 const $ = (id) => document.getElementById(id);
 const place = () => location.pathname.slice(location.pathname.lastIndexOf("/") + 1);
 
@@ -31,11 +35,13 @@ function visit() {
   const name = place();
   const page = pages[name];
   shown = { name, page, parameters: Object.fromEntries(new URLSearchParams(location.search)) };
-  update($("nav"), menu.map(([to, text]) => h("a", { href: link(to), "aria-current": to === name && "page" }, text)));
+  drawMenu();
   document.title = page.title(shown.parameters) + " · Scylla";
   $("main").setAttribute("aria-busy", "true");
   return load();
 }
+
+const drawMenu = () => update($("nav"), seenMenu().map(([to, text]) => h("a", { href: link(to), "aria-current": to === shown.name && "page" }, text)));
 
 const isLost = (answer) => answer instanceof Error && (answer.status === 503 || answer.status === 0);
 
@@ -190,14 +196,14 @@ async function carryOut(name, body, done) {
 }
 
 const actions = {
-  get may() { return !session.read_only; },
+  may: (...names) => !session.read_only && names.some((name) => session.powers.may.includes(name)),
   go,
   replace,
   tell,
   // A button for a change. With a question it opens a dialog first (see ask). text: also a function that returns a promise. body: also a
   // function of the typed value and of whether the checkbox is ticked.
   button(label, name, body, done, { question, text, grave, field, choice } = {}) {
-    if (session.read_only) return null;
+    if (!actions.may(name)) return null;
     const run = async () => {
       let answer = {};
       try {
@@ -236,7 +242,7 @@ function showKeys() {
   const dialog = $("ask");
   dialog.replaceChildren(h("h2", { id: "question" }, "Keys"),
     h("ul", { class: "plain" }, [["/", "find a task by its name"], ["r", "load the page again"],
-      ...menu.map(([, text, key]) => ["g " + key, text]), ["?", "this list"]].map(([key, text]) => h("li", {}, h("kbd", {}, key), " ", text))),
+      ...seenMenu().map(([, text, key]) => ["g " + key, text]), ["?", "this list"]].map(([key, text]) => h("li", {}, h("kbd", {}, key), " ", text))),
     h("p", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Close")));
   dialog.showModal();
 }
@@ -244,7 +250,7 @@ function showKeys() {
 let went = 0; // time at which g was pressed
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.nodeName) || $("ask").open) return;
-  const to = Date.now() - went < 1500 && menu.find(([, , key]) => key === event.key);
+  const to = Date.now() - went < 1500 && seenMenu().find(([, , key]) => key === event.key);
   went = event.key === "g" ? Date.now() : 0;
   if (to) go(link(to[0]));
   else if (event.key === "/") $("rn").focus();
@@ -266,6 +272,8 @@ async function start() {
     trouble(failed);
     return void setTimeout(start, 2000);
   }
+  drawMenu();
+  $("find").hidden = !sees("task");
   $("where").textContent = `${session.role} @ ${session.database}${session.read_only ? " · read-only" : ""}`;
   await first;
 }

@@ -1,4 +1,5 @@
 // Schedules, pools, job types, conditions with signals and triggers, errors.
+import { sees } from "./api.js";
 import { h } from "./dom.js";
 import { a, duration, further, number, otherPages, plan, plural, queue, searchFor, short, status, table, task, time } from "./format.js";
 import { graph } from "./graph.js";
@@ -25,7 +26,7 @@ export const schedulesPage = {
     { name: "missed", number: true, of: (s) => number(s.missed) },
     { name: "error", of: (s) => s.last_error && h("span", { class: "bad" }, s.last_error) },
     { name: "owner", of: (s) => s.owner },
-    act.may && { name: "change", of: (s) => act.button("Run now", "run_schedule", { schedule: s.name }, runsNow,
+    act.may("run_schedule") && { name: "change", of: (s) => act.button("Run now", "run_schedule", { schedule: s.name }, runsNow,
       { question: `Run schedule "${s.name}" now?`, text: "What it does at a planned time is done now, as the role of this console. Its planned times stay as they are." }) },
   ].filter(Boolean), rows, { key: (s) => s.name, empty: p.search ? "No schedule matches." : "There is no schedule, or none of this role." }), otherPages("schedules", p, { rows, total }, "schedules")]),
 };
@@ -34,7 +35,7 @@ const amounts = (of) => (of ? Object.entries(of).map(([name, n]) => `${name} ${n
 
 export const poolsPage = {
   title: () => "Pools",
-  looks: () => ({ all: ["pools"], line: ["line"] }),
+  looks: () => ({ all: ["pools"], ...(sees("line") && { line: ["line"] }) }),
   parts: true,
   json: () => ["pools"],
   beats: ({ all }) => 2 + Math.floor((all?.pools ?? []).reduce((sum, pool) => sum + pool.waiting, 0) / 10000), // the server sorts the line
@@ -48,12 +49,11 @@ export const poolsPage = {
       { name: "in line", number: true, of: (p) => number(p.waiting) },
       { name: "placed", number: true, of: (p) => number(p.placed) },
       { name: "policy", of: (p) => p.policy },
-      act.may && { name: "change", of: (p) => !p.pool.startsWith("workflow:") && (p.drained
+      act.may("drain_pool", "resume_pool") && { name: "change", of: (p) => p.may_change && !p.pool.startsWith("workflow:") && (p.drained
         ? act.button("Resume", "resume_pool", { pool: p.pool }, () => "Pool resumed.")
         : act.button("Drain", "drain_pool", { pool: p.pool }, () => "Pool drained.", { question: `Drain pool "${p.pool}"?`, text: "Nothing is placed in it until it is resumed." })) },
     ].filter(Boolean), pools, { key: (p) => p.pool, empty: "There is no pool, or none of this role." }),
-    h("h2", {}, "In line"),
-    either(line, (tasks) => table("Tasks in line", Object.keys(tasks[0] ?? {}).map((name) => ({ name: name.replaceAll("_", " "), of: (l) => cell(name, l[name]) })), tasks, { empty: "No task waits for a pool." })),
+    sees("line") && [h("h2", {}, "In line"), either(line, (tasks) => table("Tasks in line", Object.keys(tasks[0] ?? {}).map((name) => ({ name: name.replaceAll("_", " "), of: (l) => cell(name, l[name]) })), tasks, { empty: "No task waits for a pool." }))],
     h("h2", {}, "Held"),
     table("What tasks hold", [
       { name: "task", of: (r) => task(r.rn) }, { name: "pool", of: (r) => r.pool }, { name: "queue", of: (r) => queue(r.queue) },
@@ -120,7 +120,7 @@ export const conditionsPage = {
       { name: "trigger", of: (t) => [t.name, t.paused && h("span", { class: "note" }, " paused")] }, { name: "signals", of: (t) => short(t.signals) }, { name: "action", of: (t) => short(t.action) },
       { name: "waiting signals", number: true, of: (t) => number(t.waiting) }, { name: "failing sets", number: true, of: (t) => number(t.failing) }, { name: "fired", number: true, of: (t) => number(t.fired) },
       { name: "last fired", of: (t) => time(t.last_fired) }, { name: "error", of: (t) => t.last_error && h("span", { class: "bad" }, t.last_error) },
-      act.may && { name: "change", of: (t) => t.paused
+      act.may("pause_trigger", "resume_trigger") && { name: "change", of: (t) => t.paused
         ? act.button("Resume", "resume_trigger", { trigger: t.name }, () => "Trigger resumed.")
         : act.button("Pause", "pause_trigger", { trigger: t.name }, () => "Trigger paused.", { question: `Pause trigger "${t.name}"?`, text: "It collects signals and carries out no action." }) },
     ].filter(Boolean), triggers, { key: (t) => t.name, empty: "There is no trigger, or none of this role." }),

@@ -1,4 +1,5 @@
 // The first page: queues, workers, the monitor, and the findings of doctor.
+import { sees } from "./api.js";
 import { h } from "./dom.js";
 import { a, duration, facts, number, percent, otherPages, queue, rate, searchFor, table, task, time } from "./format.js";
 import { spark } from "./graph.js";
@@ -31,18 +32,19 @@ const live = ({ queues: rows, total }, act) => [
   total > rows.length && [searchFor("", "queues", {}, act), h("p", { class: "note" }, `The ${number(rows.length)} most urgent of ${number(total)} queues, those whose tasks have been ready longest. `, a("", { page: "0" }, "All"))],
   queues(rows)];
 
-const monitor = ({ monitor, server_workers }) => [
+const monitor = ({ monitor, sees_processes }) => [
   monitor
-    ? facts([["process", monitor.pid ?? "none now: one comes when something is due"], ["last round", time(monitor.last_round)], ["rounds", number(monitor.rounds)],
+    ? facts([["process", sees_processes && (monitor.pid ?? "none now: one comes when something is due")], ["last round", time(monitor.last_round)], ["rounds", number(monitor.rounds)],
         ["made ready", number(monitor.opened)], ["expired leases", number(monitor.expired)], ["purged", number(monitor.purged)],
         ["errors", monitor.errors ? h("span", { class: "bad" }, number(monitor.errors), ": ", monitor.last_error, " ", time(monitor.last_error_time)) : "0"]])
     : h("p", { class: "faint" }, "It has not run yet, or the library is not preloaded."),
-  server_workers.length > 0 && table("Server workers", [
+];
+
+const serverWorkers = (rows) => rows.length > 0 && table("Server workers", [
     { name: "process", of: (w) => w.pid }, { name: "database", of: (w) => w.database }, { name: "role", of: (w) => w.role },
     { name: "state", of: (w) => w.state }, { name: "queue", of: (w) => (w.here ? queue(w.queue) : w.queue) },
     { name: "task", of: (w) => (w.here ? task(w.task) : w.task) }, { name: "job", of: (w) => w.job }, { name: "schedule", of: (w) => w.schedule }, { name: "since", of: (w) => time(w.since) },
-  ], server_workers),
-];
+  ], rows);
 
 const findings = (rows) => {
   const problems = rows.filter((f) => f.level !== "ok");
@@ -53,7 +55,8 @@ const findings = (rows) => {
 
 export const overview = {
   title: () => "Overview",
-  looks: (p) => ({ ...(isPart(p) && { part: ["queues", { search: p.search, page: p.page }] }), workers: ["workers"], monitor: ["monitor"], doctor: ["doctor"] }),
+  looks: (p) => ({ ...(isPart(p) && { part: ["queues", { search: p.search, page: p.page }] }), doctor: ["doctor"],
+    ...Object.fromEntries(["workers", "monitor", "server_workers"].filter(sees).map((name) => [name, [name]])) }),
   beats: 5,
   live: true,
   parts: true,
@@ -63,7 +66,7 @@ export const overview = {
       : latest() ? live(latest(), act) : h("p", { class: "faint" }, "Loading."),
     h("h2", {}, "What doctor finds"),
     either(data.doctor, findings),
-    h("h2", {}, "Workers"),
+    sees("workers") && [h("h2", {}, "Workers"),
     either(data.workers, (rows) => table("Workers", [
       { name: "worker", of: (w) => w.worker },
       { name: "queue", of: (w) => queue(w.queue) },
@@ -71,8 +74,7 @@ export const overview = {
       { name: "last heartbeat", of: (w) => time(w.last_heartbeat) },
       { name: "deadline", of: (w) => time(w.next_deadline) },
       { name: "progress", of: (w) => percent(w.progress) },
-    ], rows, { key: (w) => w.worker + "\n" + w.queue, empty: "No worker holds a task." })),
-    h("h2", {}, "Monitor"),
-    either(data.monitor, monitor),
+    ], rows, { key: (w) => w.worker + "\n" + w.queue, empty: "No worker holds a task." }))],
+    sees("monitor") && [h("h2", {}, "Monitor"), either(data.monitor, monitor), sees("server_workers") && data.server_workers && either(data.server_workers, serverWorkers)],
   ],
 };

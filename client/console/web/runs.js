@@ -1,5 +1,6 @@
 // The page of a run of a workflow: its graph, its failures, its timeline, its signals, and its steps as a tree. A loop is loaded when the
 // reader unfolds it. And the page of one step.
+import { sees } from "./api.js";
 import { h } from "./dom.js";
 import { a, duration, facts, json, link, logLink, number, plan, plural, short, table, task, time } from "./format.js";
 import { gantt, graph } from "./graph.js";
@@ -143,8 +144,9 @@ const whyNot = (rows) => table("What it waits for", [
 
 // Sections that are loaded when the reader unfolds them.
 const parts = { why: "Why it does not go on", timeline: "Timeline", lineage: "Signals" };
-const shownParts = (p) => Object.keys(parts).filter((name) => (p.show ?? "").split(",").includes(name));
+const shownParts = (p) => Object.keys(parts).filter((name) => sees(name) && (p.show ?? "").split(",").includes(name));
 function part(name, { r, p, act, data }, draw) {
+  if (!sees(name)) return null;
   const shown = shownParts(p);
   const others = shown.filter((one) => one !== name);
   const toggle = (event) => event.target.open !== shown.includes(name) && act.replace(link("run", { ...p, show: (event.target.open ? [...others, name] : others).join(",") }));
@@ -179,7 +181,7 @@ export const runPage = {
       all.failed.length > 0 && [h("h2", {}, "Failed"), failures(r, all.failed), all.failed.length === 20 && h("p", { class: "faint" }, "The first 20.")],
       h("h2", {}, "Graph"), runGraph(r, steps, states),
       h("h2", {}, "Steps"), tree(page, steps, states),
-      all.breakpoints.length > 0 && [h("h2", {}, "Breakpoints"), breakpoints(all.breakpoints, act.may && all.may_run && act)],
+      all.breakpoints.length > 0 && [h("h2", {}, "Breakpoints"), breakpoints(all.breakpoints, all.may_run && act)],
       h("h2", {}, "Times"), times(r, [...rows, ...unfoldedRows]),
       part("timeline", page, events(r)), part("lineage", page, signals),
       h("h2", {}, "Parameters"), json(r.params, "Parameters"),
@@ -218,7 +220,7 @@ const lookOfStep = (p) => ["step", { ...nameOfRun(p), step: p.step, iterations: 
 
 export const stepPage = {
   title: (p) => `Step ${p.step}${p.iterations ? " " + p.iterations.replaceAll(",", ".") : ""}`,
-  looks: (p) => ({ all: lookOfStep(p), ...(!p.run && { why: ["why", { workflow: p.workflow, instance: p.instance, step: p.step, iterations: p.iterations }] }) }),
+  looks: (p) => ({ all: lookOfStep(p), ...(!p.run && sees("why") && { why: ["why", { workflow: p.workflow, instance: p.instance, step: p.step, iterations: p.iterations }] }) }),
   json: lookOfStep,
   beats: 1,
   draw: ({ all, why }, p, act) => either(all, ({ step: s, run: of, attempts, action, breakpoints: held, may_run: mine }) => {
@@ -232,7 +234,7 @@ export const stepPage = {
         ["tried again for", [["errors", s.error_retries], ["platform", s.platform_retries], ["time", s.timeout_retries]].filter(([, n]) => n).map(([name, n]) => `${name} ${n}`).join(", ")]])
         : [h("p", {}, "Of ", runLink, "."), h("p", { class: "note" }, "This step has not begun, or this role may not see it.")],
       why && !(s?.ended && of?.ended) && either(why, (rows) => rows.length > 0 && [h("h2", {}, "Why it does not go on"), whyNot(rows)]),
-      held.length > 0 && [h("h2", {}, "Breakpoints"), breakpoints(held, act.may && mine && act)],
+      held.length > 0 && [h("h2", {}, "Breakpoints"), breakpoints(held, mine && act)],
       s && [h("h2", {}, "Attempts"),
         table("Attempts", [
           { name: "attempt", of: (t) => String(t.attempt) }, { name: "run", number: true, of: (t) => t.run }, { name: "status", of: (t) => state(t.status) }, { name: "task", of: (t) => task(t.task) },

@@ -1,5 +1,5 @@
 // The page of a queue with its tasks, and that of one task.
-import { change } from "./api.js";
+import { change, sees } from "./api.js";
 import { h } from "./dom.js";
 import { a, duration, facts, json, link, logLink, number, percent, plan, plural, queue, rate, short, status, table, task, time } from "./format.js";
 import { latest, rateOf } from "./live.js";
@@ -69,6 +69,9 @@ function pages(p, next) {
   return h("p", { class: "row" }, before.length > 0 && a("queue", back, "Previous"), next && a("queue", on, "Next"));
 }
 
+// Whether the privileges on a queue include this one.
+const includes = (privileges, one) => [one, "admin", "owner"].some((name) => privileges?.includes(name));
+
 const pauseButton = (q, act) =>
   q.paused
     ? act.button("Resume", "resume_queue", { queue: q.queue }, () => "Queue resumed.")
@@ -123,7 +126,7 @@ const liveNumbers = (p) => latest()?.queues.find((q) => q.queue === p.name);
 export const queuePage = {
   title: ({ name }) => "Queue " + name,
   looks: (p) => ({ queue: ["queue", { name: p.name }], tasks: ["tasks", tasksOf(p), lookOn(p)],
-    ...(latest() && !liveNumbers(p) && { numbers: ["queues", { name: p.name }] }) }), // the most urgent are live
+    ...(latest() && !liveNumbers(p) && sees("queues") && { numbers: ["queues", { name: p.name }] }) }), // the most urgent are live
   json: (p) => ["tasks", { ...tasksOf(p), limit: 1000 }],
   beats: ({ tasks }) => 2 * Math.ceil(lookedAt(tasks) / first),
   draw: (data, p, act) => {
@@ -135,12 +138,13 @@ export const queuePage = {
       data.queue && !known && !(data.queue instanceof Error) && h("p", { class: "note" }, "There is no such queue, or this role may not view it."),
       numbers && facts([["ready", [number(numbers.ready), numbers.oldest !== null && ", the oldest for " + duration(numbers.oldest)]],
         ["completed/s", rate(rateOf(p.name, "completed"))], ["p95 wait, run", [duration(numbers.wait_p95), ", ", duration(numbers.run_p95)]]]),
-      known && h("div", { class: "row" }, pauseButton(data.queue.settings, act)),
+      known && includes(data.queue.may, "admin") && h("div", { class: "row" }, pauseButton(known, act)),
       h("h2", {}, "Tasks"),
       h("ul", { class: "tabs" }, tab("", "all"), statuses.map((name) => tab(name, name + (numbers && numbers[name] !== undefined && ["waiting", "ready", "running"].includes(name) ? " " + number(numbers[name]) : "")))),
       filters(p, act),
-      ["completed", "aborted", "cancelled"].includes(p.status) && h("div", { class: "row" }, resubmitAll(p, act)),
-      ["waiting", "ready", "running"].includes(p.status) && h("div", { class: "row" }, cancelAll(p, act), p.status === "running" && yieldAll(p, act)),
+      ["completed", "aborted", "cancelled"].includes(p.status) && h("div", { class: "row" }, includes(data.queue?.may, "submit") && resubmitAll(p, act)),
+      ["waiting", "ready", "running"].includes(p.status) && h("div", { class: "row" },
+        includes(data.queue?.may, "submit") && cancelAll(p, act), p.status === "running" && includes(data.queue?.may, "work") && yieldAll(p, act)),
       either(data.tasks, ({ tasks, next }) => [tasksTable(tasks),
         lookOn(p)(data.tasks) ? h("p", { class: "note" }, `Looking on: at least ${number(lookedAt(data.tasks))} tasks so far.`) : pages(p, next)]),
       known && h("h2", {}, "Settings"),
@@ -204,7 +208,7 @@ export const taskPage = {
   json: ({ rn }) => ["task", { rn }],
   beats: 1,
   draw: ({ all }, p, act) => either(all, ({ task: t, waits: rows, copy, copy_of }) => [
-    buttons(all, act),
+    includes(all.may, "submit") && buttons(all, act),
     facts([["status", status(t.status)], ["queue", queue(t.queue)], ["plan", plan(t.plan)], ["key", t.key], ["priority", String(t.priority)],
       ["worker", t.owner], ["progress", t.status === "running" && percent(t.progress)], ["deadline", time(t.deadline)],
       ["not before", time(t.not_before)], ["attempt", String(t.attempt)], ["failures", t.failures + (t.max_attempts ? " of " + t.max_attempts : "")],

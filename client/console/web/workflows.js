@@ -1,4 +1,5 @@
 // The page of workflows, and that of one workflow with its runs and breakpoints.
+import { sees } from "./api.js";
 import { h } from "./dom.js";
 import { a, duration, facts, further, json, link, number, short, table, time } from "./format.js";
 import { either } from "./overview.js";
@@ -20,7 +21,7 @@ export const initiator = (by) => by?.type === "SUBWORKFLOW" ? h("span", { class:
 
 export const workflowsPage = {
   title: () => "Workflows",
-  looks: ({ before }) => ({ workflows: ["workflows", { before }], templates: ["templates"] }),
+  looks: ({ before }) => ({ workflows: ["workflows", { before }], ...(sees("templates") && { templates: ["templates"] }) }),
   json: ({ before }) => ["workflows", { before }],
   beats: 3,
   draw: ({ workflows, templates: given }, p) => [either(workflows, (rows) => [table("Workflows", [
@@ -35,7 +36,7 @@ export const workflowsPage = {
     { name: "owner", of: (w) => w.owner },
   ], rows, { key: (w) => w.id, empty: "There is no workflow, or none of this role." }),
   further("workflows", p, rows, 100, { of: (w) => w.modified + " " + w.id })]),
-  h("h2", {}, "Job templates"), either(given, templates)],
+  sees("templates") && [h("h2", {}, "Job templates"), either(given, templates)]],
 };
 
 // ---- job templates ------------------------------------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ const runs = (rows, act, mine) => table("Runs", [
   { name: "asked for", of: (r) => time(r.created) },
   { name: "began", of: (r) => time(r.started) },
   { name: "took", number: true, of: (r) => duration(seconds(r)) },
-  act.may && mine && { name: "change", of: (r) => !r.ended && stopButton(r, act) },
+  act.may("stop_run") && mine && { name: "change", of: (r) => !r.ended && stopButton(r, act) },
 ].filter(Boolean), rows, { key: (r) => r.instance + "/" + r.run, empty: "No run matches." });
 
 export const stopButton = (r, act) => act.button("Stop", "stop_run", { workflow: r.workflow, instance: r.instance }, () => "Run stopped.",
@@ -109,7 +110,7 @@ export const breakButton = (label, place, act, text) => act.button(label, "set_b
 // A pause by pause_step() is removed when the step is resumed.
 export const breakpoints = (rows, act) => table("Breakpoints", [
   { name: "step", of: (b) => b.step }, { name: "kind", of: (b) => b.kind }, { name: "stops", of: where }, { name: "set by", of: (b) => b.author }, { name: "since", of: (b) => time(b.created) },
-  act && { name: "change", of: (b) => b.kind === "pause"
+  act && act.may("resume_step", "drop_breakpoint") && { name: "change", of: (b) => b.kind === "pause"
     ? act.button("Resume", "resume_step", { workflow: b.workflow, instance: b.instance, step: b.step, iterations: b.iterations?.join(",") }, () => "Step resumed.")
     : [act.button("Drop", "drop_breakpoint", nameOfBreakpoint(b), () => "Breakpoint dropped.", { question: `Drop the breakpoint on step ${b.step}?`, text: "Steps that it has stopped stay PAUSED." }),
       act.button("Drop and resume", "drop_breakpoint", { ...nameOfBreakpoint(b), resume: true }, () => "Breakpoint dropped. The steps that it stopped continue.",
@@ -137,7 +138,7 @@ export const workflowPage = {
   looks: ({ id, status: wanted, before }) => ({ all: ["workflow", { id, status: wanted, before }] }),
   json: ({ id, status: wanted, before }) => ["workflow", { id, status: wanted, before }],
   beats: 2,
-  draw: ({ all }, p, act) => either(all, ({ workflow: w, versions, runs: rows, params, steps, breakpoints: held, may_run: mine }) => !w
+  draw: ({ all }, p, act) => either(all, ({ workflow: w, versions, runs: rows, params, steps, breakpoints: held, may_run: mine, may_change }) => !w
     ? h("p", { class: "note" }, "There is no such workflow, or this role may not see it.")
     : [
       mine && h("div", { class: "row" }, w.active_version && startButton("Start", w.id, params, act), pauseButton(w, act)),
@@ -148,13 +149,13 @@ export const workflowPage = {
         h("li", {}, h("a", { href: link("workflow", { id: p.id, status: name }), "aria-current": (p.status ?? "") === name && "true" }, name || "all")))),
       runs(rows, act, mine),
       further("workflow", p, rows, 50, { of: (r) => `${r.instance}.${r.run}` }),
-      h("h2", {}, "Breakpoints"), breakpoints(held, act.may && mine && act),
-      mine && act.may && steps && breakForm(w.id, [...new Set(steps)], act),
+      h("h2", {}, "Breakpoints"), breakpoints(held, mine && act),
+      mine && act.may("set_breakpoint") && steps && breakForm(w.id, [...new Set(steps)], act),
       h("h2", {}, "Versions"),
       table("Versions", [
         { name: "version", of: (v) => String(v.version) }, { name: "", of: (v) => v.is_active && "active" },
         { name: "created", of: (v) => time(v.created) }, { name: "by", of: (v) => v.author },
-        act.may && { name: "change", of: (v) => !v.is_active && act.button("Activate", "activate_workflow", { workflow: w.id, version: v.version },
+        act.may("activate_workflow") && may_change && { name: "change", of: (v) => !v.is_active && act.button("Activate", "activate_workflow", { workflow: w.id, version: v.version },
           () => `Version ${v.version} is active.`, { question: `Run version ${v.version} of "${w.id}" from now on?` }) },
       ].filter(Boolean), versions, { key: (v) => String(v.version) }),
     ]),

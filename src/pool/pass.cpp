@@ -1,15 +1,11 @@
 #include "pool/pass.h"
 
-#include "model/aging.h"
-#include "pg/growing.h"
-#include "pg/hash.h"
 #include "pg/memory.h"
 #include "pg/text.h"
 #include "pool/at_once.h"
-#include "pool/room.h"
+#include "pool/placing.h"
 #include "shmem/pending.h"
 #include "store/locks.h"
-#include "task/duty.h"
 #include "task/gates.h"
 #include "task/line.h"
 #include "task/makers.h"
@@ -24,177 +20,6 @@ using store::Store;
 using store::TableId;
 
 namespace {
-
-// ---- state of a pass -----------------------------------------------------------------------------------------------
-
-struct KnownClass {
-    store::LineRow first;
-    float8 aging;
-};
-
-// Finds the index of an element by a key.
-struct Index {
-    HTAB *table;
-};
-struct IndexEntry {
-    uint64 key;
-    std::size_t at;
-};
-
-Index make_index(const char *name) {
-    HASHCTL control{};
-    control.keysize = sizeof(uint64);
-    control.entrysize = sizeof(IndexEntry);
-    control.hcxt = CurrentMemoryContext;
-    return {hash_create(name, 256, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT)};
-}
-
-// The index of the key's element. A new key is entered with the index `otherwise`.
-std::size_t enter(const Index &index, uint64 key, std::size_t otherwise, bool *is_new) {
-    bool found = false;
-    auto *entry = static_cast<IndexEntry *>(hash_search(index.table, &key, HASH_ENTER, &found));
-    if (!found)
-        entry->at = otherwise;
-    *is_new = !found;
-    return entry->at;
-}
-
-struct Pass : Room {
-    Store *store;
-    Growing<bool> has_line;     // of a pool: its line is in `classes`, or in `lines`
-    Growing<std::size_t> lines; // pools whose lines are to be read
-    Growing<KnownShape> known_shapes;
-    Growing<model::Shape> shapes;
-    Index shape_index;
-    Growing<KnownClass> known_classes;
-    Growing<model::TaskClass> classes;
-    Index class_index;
-    Growing<std::size_t> started; // of each role
-    Index role_index;
-    std::size_t widest; // the largest number of cells in a way
-};
-
-void know_pools(Pass &pass, std::span<const PoolRow> rows) {
-    add_pools(pass, rows);
-    while (pass.has_line.count < pass.pools.count)
-        pass.has_line.add(false);
-}
-
-// A pass over the lines of these pools. Others are added when tasks in line need them.
-Pass begin_pass(Store &store, std::span<const int64> pools) {
-    Pass pass{};
-    Room &room = pass;
-    room = begin_room(GetCurrentTimestamp());
-    pass.store = &store;
-    know_pools(pass, store::pools::by_ids(pools));
-    pass.shape_index = make_index("scylla needs");
-    pass.class_index = make_index("scylla classes");
-    pass.role_index = make_index("scylla roles");
-    return pass;
-}
-
-// ---- the line ------------------------------------------------------------------------------------------------------
-
-std::size_t shape_of(Pass &pass, Jsonb *needs) {
-    const uint64 hash = hash_of(bytes_of(needs));
-    bool is_new = false;
-    const std::size_t at = enter(pass.shape_index, hash, pass.known_shapes.count, &is_new);
-    if (!is_new && same_needs(pass.known_shapes[at].needs, needs))
-        return at;
-    pass.known_shapes.add(begin_shape(needs));
-    return pass.known_shapes.count - 1;
-}
-
-// The ways of the shapes that were added since the last call.
-void find_new_ways(Pass &pass) {
-    Growing<std::string_view> missing;
-    for (std::size_t s = pass.shapes.count; s < pass.known_shapes.count; s++)
-        find_missing(pass, pass.known_shapes[s].parts, missing);
-    if (missing.count > 0)
-        know_pools(pass, store::pools::by_names(missing.all()));
-    for (std::size_t s = pass.shapes.count; s < pass.known_shapes.count; s++) {
-        KnownShape &shape = pass.known_shapes[s];
-        find_ways(pass, shape);
-        pass.shapes.add({shape.ways});
-        for (const model::Way &way : shape.ways)
-            pass.widest = Max(pass.widest, way.needs.size());
-    }
-}
-
-Waiting waiting_of(const Pass &pass, const store::LineRow &row, float8 aging) {
-    return {model::effective_priority(row.priority, pass.now - row.created, aging), row.created, row.task};
-}
-
-// Adds the other pools that the tasks of a class need: their free amounts, and their lines unless they are greedy.
-void follow(Pass &pass, store::Dirty *dirty, const KnownShape &shape) {
-    for (const std::size_t pool : shape.pools) {
-        if (pool == k_nothing)
-            continue;
-        count_reservations(pass, dirty, pool);
-        if (pass.has_line[pool] || pass.pools[pool].policy == model::Policy::greedy)
-            continue;
-        pass.has_line[pool] = true;
-        pass.lines.add(pool);
-    }
-}
-
-void add_class(Pass &pass, const store::LineRow &row) {
-    bool is_new = false;
-    (void)enter(pass.class_index, static_cast<uint64>(row.task_class), pass.classes.count, &is_new);
-    if (!is_new)
-        return; // it was added with the line of another pool
-    const auto &queue = queue_of(*pass.store, row.queue).row;
-    if (!queue || queue->paused)
-        return;
-    const std::size_t shape = shape_of(pass, row.needs);
-    const std::size_t role = enter(pass.role_index, hash_of(queue->owner), pass.started.count, &is_new);
-    if (is_new)
-        pass.started.add(0);
-    pass.known_classes.add({row, queue->aging});
-    pass.classes.add({.shape = shape,
-                      .runtime = row.runtime.value_or(model::k_no_time),
-                      .first = waiting_of(pass, row, queue->aging),
-                      .role = role});
-}
-
-// The first task of each class.
-void read_line(Pass &pass, std::size_t pool) {
-    const int64 id = row_of(pass, pool).id;
-    store::Scan scan = scan_line(*pass.store, id, PG_INT64_MIN);
-    int64 last = PG_INT64_MIN;
-    bool skips = false; // the scan skips the tasks of the last class
-    while (next(scan)) {
-        CHECK_FOR_INTERRUPTS();
-        const store::LineRow row = line_row(scan);
-        if (row.task_class != last) {
-            add_class(pass, row);
-            last = row.task_class;
-            skips = false;
-        } else if (!skips) {
-            restart_line(scan, id, last);
-            skips = true;
-        }
-    }
-    end(scan);
-}
-
-// Reads the lines of the pools that the pass began with, and of those that their tasks need too.
-void read_lines(Pass &pass) {
-    store::Dirty *dirty = store::begin_dirty(*pass.store);
-    for (std::size_t pool = k_nothing + 1; pool < pass.pools.count; pool++) {
-        pass.has_line[pool] = true;
-        pass.lines.add(pool);
-    }
-    std::size_t classes = 0;
-    for (std::size_t i = 0; i < pass.lines.count;) {
-        for (const std::size_t lines = pass.lines.count; i < lines; i++)
-            read_line(pass, pass.lines[i]);
-        find_new_ways(pass);
-        for (; classes < pass.classes.count; classes++)
-            follow(pass, dirty, pass.known_shapes[pass.classes[classes].shape]);
-    }
-    end(dirty);
-}
 
 // ---- starting ------------------------------------------------------------------------------------------------------
 
@@ -215,6 +40,13 @@ struct Line {
     bool next(std::size_t c, Waiting *first);
 };
 
+bool is_in_line(Store &store, int64 task) {
+    store::Scan scan = scan_lines_of(store, task);
+    const bool found = next(scan);
+    end(scan);
+    return found;
+}
+
 Started Line::start(std::size_t c, std::size_t way) {
     if (request == nullptr)
         return Started::yes;
@@ -222,10 +54,11 @@ Started Line::start(std::size_t c, std::size_t way) {
     Store &store = *pass->store;
     const KnownShape &shape = pass->known_shapes[pass->classes[c].shape];
     const int64 id = pass->classes[c].first.id;
+    pass->known_classes[c].taken = true;
     const auto spec = find_spec(store, id, store::With::no_spec);
     const auto waiting = spec ? find_waiting(store, id) : std::nullopt;
     // Different needs: the same class by a hash collision.
-    if (!waiting || waiting->due || !same_needs(spec->needs, shape.needs))
+    if (!waiting || waiting->due || !same_needs(spec->needs, shape.needs) || (pass->renewed && !is_in_line(store, id)))
         return Started::gone;
     if (take(store, TableId::waiting, *spec, waiting->tid, Wait::no) != store::Taken::ok)
         return Started::gone;
@@ -254,25 +87,35 @@ bool Line::is_waiting(std::size_t c) {
 }
 
 bool Line::next(std::size_t c, Waiting *first) {
-    const KnownClass &known = pass->known_classes[c];
+    KnownClass &known = pass->known_classes[c];
+    const store::LineRow &row = known.line;
     if (!scanning || scanned != c) {
         if (!scanning)
-            scan = scan_class(*pass->store, known.first.pool, known.first.task_class, first->id);
+            scan = scan_class(*pass->store, row.pool, row.task_class, first->id);
         else
-            restart_class(scan, known.first.pool, known.first.task_class, first->id);
+            restart_class(scan, row.pool, row.task_class, first->id);
         scanning = true;
         scanned = c;
     }
-    if (!store::next(scan)) {
-        restart_class(scan, known.first.pool, known.first.task_class, PG_INT64_MAX); // so that it is not asked again
-        return false;
+    const bool found = store::next(scan);
+    if (found)
+        *first = waiting_of(*pass, line_row(scan), known.aging);
+    else
+        restart_class(scan, row.pool, row.task_class, PG_INT64_MAX); // so that it is not asked again
+    known.stayed = known.stayed || !known.taken;
+    known.taken = false;
+    if (!known.stayed) {
+        known.first = *first;
+        known.ended = !found;
     }
-    *first = waiting_of(*pass, line_row(scan), known.aging);
-    return true;
+    return found;
 }
 
 // Lets the model decide.
-bool decide(Pass &pass, std::size_t limit, Line &line) {
+void decide(Pass &pass, std::size_t limit, Line &line) {
+    count_all_reservations(pass);
+    MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "scylla placement", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext outer = MemoryContextSwitchTo(memory);
     const std::size_t running = pass.ends.count;
     model::PlacementState state{.now = pass.now,
                                 .pools = pass.pools.all(),
@@ -288,18 +131,19 @@ bool decide(Pass &pass, std::size_t limit, Line &line) {
     state.ends = allocate<model::End>(room);
     state.sorting = allocate<model::End>(room);
     std::copy_n(pass.ends.at, running, state.ends.begin());
-    const bool complete = place_tasks(state, allocate<model::Head>(pass.pools.count), limit, line);
+    (void)place_tasks(state, allocate<model::Head>(pass.pools.count), limit, line);
     if (line.scanning)
         end(line.scan);
     if (line.dirty != nullptr)
         end(line.dirty);
-    return complete;
+    MemoryContextSwitchTo(outer);
+    MemoryContextDelete(memory);
 }
 
 void note_heads(const Pass &pass) {
-    for (const std::size_t pool : pass.lines.all()) {
-        const model::Head &head = pass.pools[pool].head;
-        const PoolRow &row = row_of(pass, pool);
+    for (const LineCursor &line : pass.lines.all()) {
+        const model::Head &head = pass.pools[line.pool].head;
+        const PoolRow &row = row_of(pass, line.pool);
         if (head.passed > 0 && (head.task != row.head || head.passed != row.passed))
             store::pools::note_passed(row.id, head.task, head.passed);
     }
@@ -319,24 +163,27 @@ std::span<const int64> pools_in_line(Store &store) {
     return pools.all();
 }
 
-PassResult run_pass(Store &store, const PassRequest &request) {
-    if (store::is_empty(store[TableId::line]))
-        return {0, false};
-    MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "scylla pass", ALLOCSET_DEFAULT_SIZES);
-    // Tables are opened before the lock of the passes: waiting for a table lock is waiting for others' transactions.
+void open_tables_of_pass(Store &store) {
     for (const TableId table : {TableId::spec, TableId::waiting, TableId::ready, TableId::gate, TableId::reservation})
         (void)store[table];
-    MemoryContext caller = MemoryContextSwitchTo(memory);
     (void)store::pools::by_ids(std::span<const int64>{});
     (void)store::pools::by_names(std::span<const std::string_view>{});
-    MemoryContextSwitchTo(caller);
+}
+
+void lock_passes(Store &store) {
     const LOCKTAG tag = passes_lock_tag(store);
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
     CommandCounterIncrement();
     refresh(store);
-    MemoryContextSwitchTo(memory);
-    Pass pass = begin_pass(store, request.all ? pools_in_line(store) : request.pools);
-    read_lines(pass);
+}
+
+void unlock_passes(Store &store) {
+    const LOCKTAG tag = passes_lock_tag(store);
+    (void)LockRelease(&tag, ExclusiveLock, false);
+}
+
+PassResult place_read(Pass &pass, const PassRequest &request, MemoryContext caller) {
+    Store &store = *pass.store;
     Line line{.pass = &pass,
               .request = &request,
               .placed = 0,
@@ -344,18 +191,38 @@ PassResult run_pass(Store &store, const PassRequest &request) {
               .scan = {},
               .scanned = 0,
               .outside = caller};
-    const bool complete = decide(pass, request.limit, line);
+    decide(pass, request.limit, line);
     if (line.placed > 0) {
         note_heads(pass);
         if (request.tells)
             shmem::note_placed();
         CommandCounterIncrement();
     }
+    MemoryContext memory = MemoryContextSwitchTo(caller);
+    unlock_passes(store);
+    tell_placed(store, line.of_plans.all());
+    MemoryContextSwitchTo(memory);
+    return {line.placed, line.placed >= request.limit};
+}
+
+PassResult run_pass(Store &store, const PassRequest &request) {
+    if (store::is_empty(store[TableId::line]))
+        return {0, false};
+    MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "scylla pass", ALLOCSET_DEFAULT_SIZES);
+    MemoryContext caller = MemoryContextSwitchTo(memory);
+    open_tables_of_pass(store);
+    lock_passes(store);
+    Pass pass = begin_pass(store, request.all ? pools_in_line(store) : request.pools);
+    if (!read_lines(pass, store, k_portion_of_classes)) {
+        unlock_passes(store); // nobody waits for it longer than a portion takes
+        (void)read_lines(pass, store, SIZE_MAX);
+        lock_passes(store);
+        renew(pass, store);
+    }
+    const PassResult result = place_read(pass, request, caller);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(memory);
-    (void)LockRelease(&tag, ExclusiveLock, false);
-    tell_placed(store, line.of_plans.all());
-    return {line.placed, !complete};
+    return result;
 }
 
 namespace {
@@ -399,7 +266,7 @@ Explanation explain_lines(Store &store, std::optional<int64> pool) {
     if (store::is_empty(store[TableId::line]))
         return {};
     Pass pass = begin_pass(store, pool ? std::span<const int64>(&*pool, 1) : pools_in_line(store));
-    read_lines(pass);
+    (void)read_lines(pass, store, SIZE_MAX);
     Line line{.pass = &pass,
               .request = nullptr,
               .placed = 0,
@@ -407,23 +274,23 @@ Explanation explain_lines(Store &store, std::optional<int64> pool) {
               .scan = {},
               .scanned = 0,
               .outside = CurrentMemoryContext};
-    (void)decide(pass, k_limit, line);
+    decide(pass, k_limit, line);
     Growing<WaitReason> reasons;
     for (std::size_t c = 0; c < pass.classes.count; c++) {
-        const store::LineRow &first = pass.known_classes[c].first;
+        const store::LineRow &first = pass.known_classes[c].line;
         reasons.add({first.task_class, first.queue, first.pool, show(pass, pass.classes[c].refusal)});
     }
     Growing<PlannedHead> heads;
     for (std::size_t p = 1; p < pass.pools.count; p++)
         if (const model::Head &head = pass.pools[p].head; head.of != model::k_none_of)
-            heads.add({row_of(pass, p).id, head.task, pass.known_classes[head.of].first.queue,
+            heads.add({row_of(pass, p).id, head.task, pass.known_classes[head.of].line.queue,
                        head.start != model::k_no_time ? std::optional(head.start) : std::nullopt});
     return {reasons.all(), heads.all()};
 }
 
 namespace {
 
-// ---- gates, and the duty -------------------------------------------------------------------------------------------
+// ---- gates ---------------------------------------------------------------------------------------------------------
 
 // A task is in line as long as it waits for pools only.
 Verdict judge(store::Dirty *dirty, const store::GateRow &gate) {
@@ -467,19 +334,6 @@ const char *label(Store &, const store::GateRow &gate) {
     return "a pool";
 }
 
-void place_changed(Store &store, DutyTurn &turn) {
-    const shmem::ChangedPools changed = shmem::take_changed_pools();
-    const PassRequest request{.pools = std::span(changed.pool).first(changed.count),
-                              .all = changed.all,
-                              .limit = static_cast<std::size_t>(Min(turn.portion.limit, int64{10'000}))};
-    const PassResult result = run_pass(store, request);
-    turn.portion.done = static_cast<int64>(result.placed);
-    turn.portion.more = result.more;
-    if (result.more && !changed.all)
-        for (const int64 pool : request.pools)
-            shmem::note_pool(pool);
-}
-
 } // namespace
 
 void register_pools() {
@@ -491,9 +345,7 @@ void register_pools() {
                     .consider = nullptr});
     register_needs({.pools = find_pools, .reserve = reserve_at_once});
     store::pools_changed_hook = require_found_pools;
-    // Unannounced, a pass over all lines is for what a prepared transaction has freed, and for runs that take longer
-    // than expected.
-    register_duty({.activity = "placing tasks", .work = place_changed, .timer = shmem::Timer::placement, .share = 500});
+    register_placing();
 }
 
 } // namespace scylla

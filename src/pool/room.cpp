@@ -34,20 +34,37 @@ void add_no_resource(Room &room, std::size_t pool) {
     room.first_cell.add(room.cells.count);
 }
 
+model::PlacementPool pool_from(const PoolRow &row, TimestampTz now) {
+    return {.policy = row.policy,
+            .closed = row.drained || is_stale(row, now),
+            .max_bypass = row.max_bypass,
+            .head = {.task = row.head, .passed = row.passed}};
+}
+
 void add_pool(Room &room, const PoolRow &row) {
     const std::size_t pool = room.pools.count;
     room.rows.add(row);
     room.by_name.add(pool);
     room.has_reservations.add(false);
-    room.pools.add({.policy = row.policy,
-                    .closed = row.drained || is_stale(row, room.now),
-                    .max_bypass = row.max_bypass,
-                    .head = {.task = row.head, .passed = row.passed}});
+    room.pools.add(pool_from(row, room.now));
     for (const ResourceAmount &each : read_amounts("capacity", row.capacity)) {
         room.cells.add({.pool = pool, .capacity = each.amount, .free = each.amount});
         room.resources.add(each.resource);
     }
     add_no_resource(room, pool);
+}
+
+// False: the resources are others than before.
+bool renew_cells(Room &room, std::size_t pool, std::span<const ResourceAmount> capacity) {
+    const std::size_t first = room.first_cell[pool];
+    if (capacity.size() != room.first_cell[pool + 1] - 1 - first)
+        return false;
+    for (std::size_t i = 0; i < capacity.size(); i++) {
+        if (room.resources[first + i] != capacity[i].resource)
+            return false;
+        room.cells[first + i] = {.pool = pool, .capacity = capacity[i].amount, .free = capacity[i].amount};
+    }
+    return true;
 }
 
 std::span<const model::Need> needs_of(const Room &room, const Needs &needs, std::size_t any_pool) {
@@ -85,6 +102,23 @@ void add_pools(Room &room, std::span<const PoolRow> rows) {
     const auto all = room.by_name.all();
     std::sort(all.begin(), all.end(),
               [&](std::size_t a, std::size_t b) { return view(row_of(room, a).name) < view(row_of(room, b).name); });
+}
+
+void renew_room(Room &room, std::span<const PoolRow> rows) {
+    room.now = GetCurrentTimestamp();
+    room.ends.clear();
+    for (std::size_t pool = k_nothing + 1; pool < room.pools.count; pool++) {
+        PoolRow &known = room.rows[pool - 1];
+        const auto now = std::lower_bound(rows.begin(), rows.end(), known.id,
+                                          [](const PoolRow &row, int64 id) { return row.id < id; });
+        const bool exists = now != rows.end() && now->id == known.id;
+        if (exists)
+            known = *now;
+        const bool same = exists && renew_cells(room, pool, read_amounts("capacity", known.capacity));
+        room.pools[pool] = pool_from(known, room.now);
+        room.pools[pool].closed = room.pools[pool].closed || !same;
+        room.has_reservations[pool] = false;
+    }
 }
 
 // Free is the capacity minus the larger of two amounts: all reservations, or the report plus the reservations after it.

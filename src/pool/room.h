@@ -35,6 +35,8 @@ Room begin_room(TimestampTz now);
 // With all their capacities free.
 void add_pools(Room &room, std::span<const PoolRow> rows);
 const PoolRow &row_of(const Room &room, std::size_t pool);
+// The pools as they are now, by id. One that is gone, or has other resources than before, is closed.
+void renew_room(Room &room, std::span<const PoolRow> rows);
 // Subtracts what is reserved in a pool, the first time that the pool is used.
 void count_reservations(Room &room, store::Dirty *dirty, std::size_t pool);
 

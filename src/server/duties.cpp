@@ -96,10 +96,13 @@ void run_registered(const Duty &duty, Appointment &appointment) {
     const TimestampTz end = GetCurrentTimestamp();
     if (duty.statistics)
         shmem::count_round(database_id(), *duty.statistics, turn.portion.done, end - turn.now);
-    appointment = model::appoint(
-        pace_of(duty, turn.portion.done),
-        {.began = turn.now, .ended = end, .next = turn.next, .done = turn.portion.done, .more = turn.portion.more},
-        appointment.hurried_walks);
+    appointment = model::appoint(pace_of(duty, turn.portion.done),
+                                 {.began = turn.now - turn.before,
+                                  .ended = end,
+                                  .next = turn.next,
+                                  .done = turn.portion.done,
+                                  .more = turn.portion.more},
+                                 appointment.hurried_walks);
     if (duty.timer)
         shmem::lower(*slot, *duty.timer, appointment.at);
 }

@@ -511,9 +511,10 @@ void note_progress(Oid file, int32 queue, int16 priority, const Progress &progre
 ChangedPools take_changed_pools() {
     MonitorSlot *slot = monitor_slot(MyDatabaseId);
     if (slot == nullptr)
-        return {true, 0, {}};
+        return {true, true, 0, {}};
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-    const ChangedPools taken{slot->all_pools || slot->pools == 0, slot->pools, slot->pool};
+    const bool unannounced = !slot->all_pools && slot->pools == 0;
+    const ChangedPools taken{slot->all_pools || unannounced, unannounced, slot->pools, slot->pool};
     slot->all_pools = false;
     slot->pools = 0;
     LWLockRelease(shared->lock);

@@ -44,6 +44,7 @@ void note_placed();
 // look.
 struct ChangedPools {
     bool all;
+    bool unannounced; // none
     std::size_t count;
     std::array<int64, k_changed_pools> pool;
 };

@@ -15,6 +15,7 @@ namespace scylla {
 struct DutyTurn {
     TimestampTz now;
     Portion portion;
+    int64 before = 0;                  // microseconds of earlier turns whose work this one has ended
     TimestampTz next = shmem::k_never; // lowered by the duty to the next time at which there will be work
 };
 

@@ -79,6 +79,28 @@ submit('few', 1, q('{"needs": {"few": {"slots": 1}}}'));
 sql($node, q(select scylla.resume_pool(p) from unnest(array['many', 'few']) p));
 all_are('ready');
 cmp_ok(later(), '>', $many / 2, 'a pool with many tasks does not hold up the task of another');
+checked($node, 'check() finds nothing');
+
+# ---- classes of tasks in pools ------------------------------------------------------------------------------------------
+
+# Each task of the many is a class of its own, so a turn of the monitor cannot read its line to the end.
+sql($node, q(select scylla.drop_queue(q, true) from unnest(array['many', 'few']) q));
+eventually($node, q(select count(*) from scylla.queue_dropped), '0', 'the queues are gone');
+sql($node, qq(set role $_; select scylla.create_queue('$_'); select scylla.drain_pool('$_'))) foreach 'many', 'few';
+sql($node, qq(set role many; select count(*) from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'many', 'spec', 1, 'priority', n % 10,
+	'expected_runtime', n || ' s', 'needs', '{"many": {"slots": 1}}'::jsonb)) from generate_series(1, $many) n))));
+submit('few', 1, q('{"needs": {"few": {"slots": 1}}}'));
+monitor('off');
+sql($node, q(select scylla.resume_pool(p) from unnest(array['many', 'few']) p));
+monitor('on');
+all_are('ready');
+is(later(), $many, 'a pool with many classes of tasks does not hold up the task of another');
+is(sql($node, q(select count(*) from (select t.priority, min(t.priority) over (order by r.since rows unbounded preceding) as lowest
+	from scylla.pool_reservation r join scylla.task t using (rn) where r.pool = 'many') p where p.priority > p.lowest)), '0', '... and the order of its line is kept');
+
+# What the walk through the line has read is not what holds when it places.
+sql($node, q(select scylla.drop_queue('many', true)));
+eventually($node, q(select count(*) from scylla.queue_dropped), '0', 'the queue is gone');
 checked($node, 'check() finds nothing at the end');
 
 $node->stop;

@@ -204,6 +204,27 @@ TEST(Sel_4_7_Dates, ADayWithoutAYearIsOfALeapYear) {
     EXPECT_NE(read("2021-0229", "yyyy-MMdd").find("there is no day 29"), std::string::npos);
 }
 
+// Expected is what Joda-Time 2.10.14 makes of them.
+TEST(Sel_4_7_Dates, FieldsAreSetInTheOrderOfTheirSize) {
+    const auto read = [](std::string_view text, std::string_view pattern) {
+        return eval("DateTime.parse('" + std::string(text) + "', DateTimeFormat.forPattern(\"" + std::string(pattern) +
+                    "\"))");
+    };
+    EXPECT_EQ(read("Tuesday, 23 November 2026", "EEEE, d MMMM yyyy"), R"("2026-11-24T00:00:00.000Z")");
+    EXPECT_EQ(read("Mon", "E"), R"("2000-12-25T00:00:00.000Z")");
+    EXPECT_EQ(read("3", "e"), R"("2000-12-27T00:00:00.000Z")");
+    EXPECT_EQ(read("06 21", "MM ww"), R"("2000-05-22T00:00:00.000Z")");
+    EXPECT_EQ(read("21", "ww"), R"("2000-05-22T00:00:00.000Z")");
+    EXPECT_EQ(read("26 21 3", "xx ww e"), R"("2026-05-20T00:00:00.000Z")");
+    EXPECT_EQ(read("232 19", "D d"), R"("2000-08-19T00:00:00.000Z")");
+    EXPECT_EQ(read("17 05", "HH hh"), R"("1970-01-01T17:00:00.000Z")");
+    EXPECT_EQ(read("05 17", "HH kk"), R"("1970-01-01T17:00:00.000Z")");
+    EXPECT_EQ(read("PM", "a"), R"("1970-01-01T12:00:00.000Z")");
+    EXPECT_EQ(read("PM 05", "a mm"), R"("1970-01-01T12:05:00.000Z")");
+    EXPECT_EQ(read("+0100-7", "Z-H"), R"("1970-01-01T06:00:00.000Z")");
+    EXPECT_EQ(read("Europe/Berlin/2026", "ZZZ/yyyy"), R"("2026-01-01T00:00:00.000+01:00")");
+}
+
 TEST(Sel_4_7_Dates, WeeksDaysOfAYearAndTimesInISO8601) {
     const auto read = [](std::string_view text) { return eval("new DateTime('" + std::string(text) + "')"); };
     EXPECT_EQ(read("2026-W48"), R"("2026-11-23T00:00:00.000Z")");
@@ -225,6 +246,9 @@ TEST(Sel_4_7_Dates, AFractionIsOfItsLastPart) {
     EXPECT_EQ(read("T08:30:15,123456+01:00"), R"("2026-11-23T07:30:15.123Z")");
     EXPECT_EQ(read("T08:30:15.5"), R"("2026-11-23T08:30:15.500Z")");
     EXPECT_EQ(read("T08:30.25Z"), R"("2026-11-23T08:30:15.000Z")");
+    EXPECT_EQ(read("T08:30.25z"), R"("2026-11-23T08:30:15.000Z")");
+    EXPECT_EQ(read("T11,643248354Z"), R"("2026-11-23T11:38:35.693Z")"); // each digit is rounded down
+    EXPECT_EQ(eval("new DateTime('+2026-03-15')"), R"("2026-03-15T00:00:00.000Z")");
     EXPECT_NE(read("T08:30.").find("no fraction"), std::string::npos);
 }
 

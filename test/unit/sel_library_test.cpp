@@ -72,6 +72,8 @@ TEST(Sel_4_7_String, Split) {
     EXPECT_EQ(eval("'a,b,,c,,'.split(',', -1)"), R"(["a","b","","c","",""])");
     EXPECT_EQ(eval("'a,b,c'.split(',', 2)"), R"(["a","b,c"])");
     EXPECT_EQ(eval("'abc'.split('')"), R"(["a","b","c"])");
+    EXPECT_EQ(eval("'abc'.split('', -1)"), R"(["a","b","c",""])");
+    EXPECT_EQ(eval("'axb'.split('x*', -1)"), R"(["a","","b",""])");
     EXPECT_EQ(eval("''.split(',')"), R"([""])");
     EXPECT_EQ(eval("'a.b'.split('.')"), "[]");
     EXPECT_EQ(eval("','.split(',')"), "[]");
@@ -147,6 +149,17 @@ TEST(Sel_4_7_String, FormatDropsNoZeros) {
     EXPECT_EQ(eval("String.format('%g %g', 0.0001, 0.00001)"), R"("0.000100000 1.00000e-05")");
 }
 
+// By the digits with which the number is written.
+TEST(Sel_4_7_String, FormatRoundsHalfUp) {
+    EXPECT_EQ(eval("String.format('%.0f %.1f %.2f %.2f', 2.5, 0.25, 1.005, 9.995)"), R"("3 0.3 1.01 10.00")");
+    EXPECT_EQ(eval("String.format('%.1f %.0f %.0f %.1f', 0.05, 0.5, 0.4, 0.04)"), R"("0.1 1 0 0.0")");
+    EXPECT_EQ(eval("String.format('%.1f %.3f', 99.95, -1234.0005)"), R"("100.0 -1234.001")");
+    EXPECT_EQ(eval("String.format('%.0e %.1e %e', 2.5, 9.96, 0.0)"), R"("3e+00 1.0e+01 0.000000e+00")");
+    EXPECT_EQ(eval("String.format('%.3g %.2g', 999.5, 0.00009995)"), R"("1.00e+03 0.00010")");
+    EXPECT_EQ(eval("String.format('%.1f', 12345678901234567890.0)"), R"("12345678901234567000.0")");
+    EXPECT_EQ(eval("String.format('%,.1g %,.2f', 608491.0, 1234567.891)"), R"("6e+05 1,234,567.89")");
+}
+
 TEST(Sel_4_7_String, JoinAndEscape) {
     EXPECT_EQ(eval("String.join(',', 'a', 'b')"), R"("a,b")");
     EXPECT_EQ(eval("String.join(', ', new String[]{'a', 'b'})"), R"("a, b")");
@@ -166,7 +179,8 @@ TEST(Sel_4_7_String, Format) {
     EXPECT_EQ(eval("String.format('%,d %(d', 1234567, -5)"), R"-("1,234,567 (5)")-");
     EXPECT_EQ(eval("String.format('%.2f %8.3f %e', 3.14159, 2.5, 12345.678)"), R"("3.14    2.500 1.234568e+04")");
     EXPECT_EQ(eval("String.format('%x %X %o %#x', 255, 255, 8, 255)"), R"("ff FF 10 0xff")");
-    EXPECT_EQ(eval("String.format('%x', -1)"), R"("ffffffffffffffff")");
+    EXPECT_EQ(eval("String.format('%x %o', -1, -8)"), R"("ffffffff 37777777770")");
+    EXPECT_EQ(eval("String.format('%x', -2147483649)"), R"("ffffffff7fffffff")");
     EXPECT_EQ(eval("String.format('%b %c %% %n', true, 'x')"), "\"true x % \\u000a\"");
     EXPECT_EQ(eval("String.format('%2$s %1$s', 'a', 'b')"), R"("b a")");
     EXPECT_EQ(eval("String.format('%S %.2s|%5s', 'abc', 'abc', 'ä')"), R"("ABC ab|    ä")");

@@ -1,6 +1,8 @@
 // Dates as texts: patterns of letters, after Joda-Time, and ISO 8601.
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <vector>
 
 #include "model/sel/dates.h"
 #include "model/sel/library.h"
@@ -183,6 +185,37 @@ std::string print_part(Context &context, const Date &date, const Part &part) {
     }
 }
 
+// What letters of a pattern mean, in the order in which Joda-Time sets the fields.
+struct PatternField {
+    std::string_view letters;
+    Field field;
+    std::int64_t unit; // milliseconds; what is smaller is 0
+    bool is_of_year = false;
+};
+constexpr std::int64_t k_millis_of_hour = 3'600'000;
+constexpr PatternField k_pattern_fields[] = {{"yY", Field::year, k_millis_of_day},
+                                             {"x", Field::week_year, k_millis_of_day},
+                                             {"M", Field::month, k_millis_of_day, true},
+                                             {"w", Field::week, k_millis_of_day, true},
+                                             {"D", Field::day_of_year, k_millis_of_day, true},
+                                             {"d", Field::day_of_month, k_millis_of_day, true},
+                                             {"Ee", Field::day_of_week, k_millis_of_day, true},
+                                             {"a", Field::hour, 12 * k_millis_of_hour},
+                                             {"Hk", Field::hour, k_millis_of_hour},
+                                             {"Kh", Field::hour, k_millis_of_hour},
+                                             {"m", Field::minute, 60'000},
+                                             {"s", Field::second, 1'000},
+                                             {"S", Field::milli, 1}};
+const PatternField *field_of_letter(char letter) {
+    return std::find_if(std::begin(k_pattern_fields), std::end(k_pattern_fields),
+                        [&](const PatternField &kind) { return kind.letters.find(letter) != std::string_view::npos; });
+}
+// A field that was read.
+struct ReadField {
+    const PatternField *kind;
+    std::int64_t value;
+};
+
 // Reads a date from a text, part by part of a pattern.
 class Reader {
 public:
@@ -215,7 +248,8 @@ private:
 
     std::int64_t read_number(int most, bool sign) {
         const bool minus = sign && at_ < text_.size() && text_[at_] == '-';
-        at_ += minus ? 1 : 0;
+        const bool plus = sign && at_ < text_.size() && text_[at_] == '+';
+        at_ += minus || plus ? 1 : 0;
         std::int64_t number = 0;
         int count = 0;
         for (; count < most && at_ < text_.size() && is_digit(text_[at_]); at_++, count++)
@@ -263,7 +297,7 @@ private:
         return in_century < first ? in_century + 100 : in_century;
     }
 
-    void read_fraction(const Part &part, bool exact) {
+    std::int64_t read_fraction(const Part &part, bool exact) {
         const std::size_t start = at_;
         std::int64_t scale = 100;
         std::int64_t value = 0;
@@ -274,7 +308,7 @@ private:
         }
         if (at_ == start)
             malformed();
-        milli_ = static_cast<int>(value);
+        return value;
     }
 
     // by_id: of three letters, which mean the id of a zone. The date keeps it.
@@ -283,11 +317,16 @@ private:
         const auto in_name = [](char c) {
             return is_letter(c) || is_digit(c) || c == '/' || c == '_' || c == '+' || c == '-' || c == ':';
         };
-        while (at_ + size < text_.size() && in_name(text_[at_ + size]))
+        while (size < k_longest_zone && at_ + size < text_.size() && in_name(text_[at_ + size]))
             size++;
         if (size == 0)
             malformed();
-        given_zone_ = find_zone(context_, text_.substr(at_, size));
+        const std::string_view name = text_.substr(at_, size);
+        given_zone_ = known_zone(context_, name);
+        for (; given_zone_ == nullptr && size > 1; size--) // what follows may look like a part of it
+            given_zone_ = known_zone(context_, text_.substr(at_, size - 1));
+        if (given_zone_ == nullptr)
+            given_zone_ = find_zone(context_, name); // a fault
         keeps_zone_ = by_id;
         at_ += size;
     }
@@ -305,36 +344,30 @@ private:
         switch (part.letter) {
         case 'y':
         case 'Y':
-            year_ = read_year(part, exact);
-            has_year_ = true;
-            return true;
         case 'x':
-            week_year_ = read_year(part, exact);
-            has_year_ = true;
+            give(part, read_year(part, exact));
             return true;
         case 'w':
-            week_ = read_between(digits, 1, 53);
-            break;
+            give(part, read_between(digits, 1, 53));
+            return true;
         case 'D':
-            day_of_year_ = read_between(exact ? part.count : 3, 1, 366);
-            break;
+            give(part, read_between(exact ? part.count : 3, 1, 366));
+            return true;
         case 'M':
-            month_ = part.count <= 2 ? read_between(digits, 1, 12) : read_name(12, month_name);
-            break;
+            give(part, part.count <= 2 ? read_between(digits, 1, 12) : read_name(12, month_name));
+            return true;
         case 'd':
-            day_ = read_between(digits, 1, 31);
-            break;
+            give(part, read_between(digits, 1, 31));
+            return true;
         case 'E':
-            read_name(7, day_name);
-            break;
+            give(part, read_name(7, day_name));
+            return true;
         case 'e':
-            weekday_ = read_between(digits, 1, 7);
-            break;
+            give(part, read_between(digits, 1, 7));
+            return true;
         default:
             return false;
         }
-        has_day_ = true;
-        return true;
     }
 
     // False: it is not a letter of a time of day.
@@ -342,67 +375,84 @@ private:
         const int digits = digits_of(part, exact);
         switch (part.letter) {
         case 'a':
-            afternoon_ = read_name(2, [](int i) { return std::string_view(i == 1 ? "AM " : "PM ").substr(0, 2); }) == 2;
-            break;
+            give(part, read_name(2, [](int i) { return std::string_view(i == 1 ? "AM " : "PM ").substr(0, 2); }) - 1);
+            return true;
         case 'K':
-            half_hour_ = read_between(digits, 0, 11);
-            break;
+            give(part, read_between(digits, 0, 11));
+            return true;
         case 'h':
-            half_hour_ = read_between(digits, 1, 12) % 12;
-            break;
+            give(part, read_between(digits, 1, 12) % 12);
+            return true;
         case 'k':
-            hour_ = read_between(digits, 1, 24) % 24;
-            break;
+            give(part, read_between(digits, 1, 24) % 24);
+            return true;
         case 'H':
-            hour_ = read_between(digits, 0, 23);
-            break;
+            give(part, read_between(digits, 0, 23));
+            return true;
         case 'm':
-            minute_ = read_between(digits, 0, 59);
-            break;
         case 's':
-            second_ = read_between(digits, 0, 59);
-            break;
+            give(part, read_between(digits, 0, 59));
+            return true;
         case 'S':
-            read_fraction(part, exact);
-            break;
+            give(part, read_fraction(part, exact));
+            return true;
         case 'Z':
             read_zone(part.count >= 3);
-            break;
+            return true;
         default:
             return false;
         }
-        return true;
     }
 
+    void give(const Part &part, std::int64_t value) { given_.push_back({field_of_letter(part.letter), value}); }
+
+    // Sets a field, and forgets what is smaller. Of half a day, what it leaves of the hour stays.
+    Value set(const Value &date, const ReadField &given, bool floors) {
+        const std::int64_t hour = get_field(context_, *date.date, Field::hour);
+        const std::int64_t value = given.kind->letters.starts_with('a')   ? hour % 12 + given.value * 12
+                                   : given.kind->letters.starts_with('K') ? hour - hour % 12 + given.value
+                                                                          : given.value;
+        const Field field = given.kind->field;
+        if (field == Field::day_of_month && value > range_of(context_, *date.date, field).most)
+            fail(FaultKind::value, "there is no day " + std::to_string(value) + " in that month");
+        Value made = with_field(context_, *date.date, field, value);
+        if (!floors)
+            return made;
+        if (field == Field::year)
+            made = with_field(context_, *made.date, Field::day_of_year, 1);
+        if (field == Field::month)
+            made = with_field(context_, *made.date, Field::day_of_month, 1);
+        if (field == Field::week_year)
+            made = with_field(context_, *made.date, Field::week, 1);
+        if (field == Field::week_year || field == Field::week)
+            made = with_field(context_, *made.date, Field::day_of_week, 1);
+        const std::int64_t unit = given.kind->unit;
+        const std::int64_t rest = made.date->millis % unit;
+        return make_date(context_, made.date->millis - (rest < 0 ? rest + unit : rest), made.date->zone);
+    }
+
+    // As Joda-Time: fields of larger wholes first, and all of them twice, as a later one may lead away from an earlier
+    // one. A day without a year is one of 2000, so that 29 February can be read.
     Value build() {
-        const int hour = half_hour_ >= 0 ? half_hour_ + (afternoon_ ? 12 : 0) : hour_;
-        const std::int64_t milli = ((hour * std::int64_t{60} + minute_) * 60 + second_) * 1'000 + milli_;
-        if (!has_year_ && has_day_) // as a day without a year, 29 February can be read
-            year_ = 2000;
-        const std::int64_t year = week_ > 0 || week_year_ != k_none ? 1970 : year_;
-        if (day_ > days_in_month(year_, month_))
-            fail(FaultKind::value, "there is no day " + std::to_string(day_) + " in that month");
-        if (std::llabs(year) > k_last_year)
-            fail(FaultKind::value, "a date must be between the years " + std::to_string(k_first_year) + " and " +
-                                       std::to_string(k_last_year));
+        const auto rank = [](const ReadField &given) {
+            return std::max(given.kind, &k_pattern_fields[1]);
+        }; // one of all years
+        std::stable_sort(given_.begin(), given_.end(),
+                         [&](const ReadField &a, const ReadField &b) { return rank(a) < rank(b); });
+        if (!given_.empty() && given_.front().kind->is_of_year)
+            given_.insert(given_.begin(), {field_of_letter('y'), 2000});
+        Value date = make_date(context_, 0, utc_zone());
+        for (const bool first : {true, false})
+            for (const ReadField &given : given_)
+                date = set(date, given, first || &given == &given_.back());
         const Zone *from = given_zone_ != nullptr ? given_zone_ : zone_ != nullptr ? zone_ : utc_zone();
-        Value date = make_date(context_, from_local(context_, {year, month_, day_, milli}, *from), from);
-        if (week_year_ != k_none || week_ > 0)
-            date = with_week(date);
-        if (day_of_year_ > 0)
-            date = with_field(context_, *date.date, Field::day_of_year, day_of_year_);
-        return make_date(context_, date.date->millis,
+        return make_date(context_, from_local(context_, to_local(context_, *date.date), *from),
                          zone_ != nullptr ? zone_
                          : keeps_zone_    ? given_zone_
                                           : utc_zone());
     }
-    Value with_week(Value date) {
-        date = with_field(context_, *date.date, Field::week_year, week_year_ != k_none ? week_year_ : year_);
-        date = with_field(context_, *date.date, Field::week, std::max(week_, 1));
-        return with_field(context_, *date.date, Field::day_of_week, weekday_);
-    }
 
-    static constexpr std::int64_t k_none = INT64_MAX;
+    static constexpr std::size_t k_longest_zone = 64;
 
     Context &context_;
     std::string_view text_;
@@ -410,21 +460,7 @@ private:
     const Zone *given_zone_ = nullptr;
     std::size_t at_ = 0;
     bool keeps_zone_ = false;
-    bool has_year_ = false;
-    bool has_day_ = false; // or a month, a week
-    std::int64_t year_ = 1970;
-    std::int64_t week_year_ = k_none;
-    int month_ = 1;
-    int day_ = 1;
-    int week_ = 0;
-    int weekday_ = 1;
-    int day_of_year_ = 0;
-    int hour_ = 0;
-    int half_hour_ = -1;
-    bool afternoon_ = false;
-    int minute_ = 0;
-    int second_ = 0;
-    int milli_ = 0;
+    std::vector<ReadField> given_;
 };
 
 } // namespace
@@ -461,7 +497,7 @@ namespace {
 
 // The pattern of a day as ISO 8601 writes it: also of a week, and of a day of a year. Empty: there is none.
 std::string iso_day(std::string_view day) {
-    const std::string_view digits = day.starts_with('-') ? day.substr(1) : day;
+    const std::string_view digits = day.starts_with('-') || day.starts_with('+') ? day.substr(1) : day;
     const std::size_t dash = std::min(digits.find('-'), digits.size());
     const std::string_view after = digits.substr(std::min(dash + 1, digits.size()));
     const auto dashes = std::count(digits.begin(), digits.end(), '-');
@@ -478,10 +514,13 @@ std::int64_t part_of(std::int64_t millis, std::string_view fraction) {
     if (fraction.empty() || fraction.size() > k_digits ||
         fraction.find_first_not_of("0123456789") != std::string_view::npos)
         fail(FaultKind::value, "\"" + std::string(fraction.substr(0, 100)) + "\" is no fraction of a time");
-    std::int64_t scale = 1;
-    for (std::size_t i = 0; i < fraction.size(); i++)
-        scale *= 10;
-    return parse_long(fraction) * millis / scale;
+    std::int64_t value = 0; // in tenths, each digit rounded down, as Joda-Time does
+    std::int64_t unit = millis;
+    for (const char digit : fraction) {
+        value += (digit - '0') * unit;
+        unit /= 10;
+    }
+    return value / 10;
 }
 
 } // namespace
@@ -493,7 +532,7 @@ Value parse_iso(Context &context, std::string_view text, const Zone *zone) {
     std::string pattern = text.empty() ? "yyyy" : iso_day(text.substr(0, time));
     if (time == text.size())
         return parse_date(context, text, pattern, zone);
-    const std::size_t zone_at = std::min(text.find_first_of("Z+-", time), text.size());
+    const std::size_t zone_at = std::min(text.find_first_of("Zz+-", time), text.size());
     const std::string_view clock = text.substr(time, zone_at - time);
     const auto colons = std::count(clock.begin(), clock.end(), ':');
     pattern += clock.size() > 1 ? "'T'HH" : "'T'";

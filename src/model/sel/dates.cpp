@@ -75,7 +75,7 @@ const Zone *utc_zone() noexcept {
     return &k_utc;
 }
 
-const Zone *find_zone(Context &context, std::string_view name) {
+const Zone *known_zone(Context &context, std::string_view name) {
     const auto zone = read_zone(name);
     if (zone && zone->is_offset) {
         if (zone->offset == 0)
@@ -85,9 +85,14 @@ const Zone *find_zone(Context &context, std::string_view name) {
     }
     context.work(16);
     const void *handle = zone ? context.world.find_zone(name) : nullptr;
-    if (handle == nullptr)
+    return handle != nullptr ? context.heap.make(Zone{make_string(context.heap, name).view(), handle, 0}) : nullptr;
+}
+
+const Zone *find_zone(Context &context, std::string_view name) {
+    const Zone *zone = known_zone(context, name);
+    if (zone == nullptr)
         fail(FaultKind::value, "\"" + std::string(name) + "\" must be " + std::string(k_zone_rule));
-    return context.heap.make(Zone{make_string(context.heap, name).view(), handle, 0});
+    return zone;
 }
 
 std::int32_t offset_at(Context &context, const Zone &zone, std::int64_t millis) noexcept {

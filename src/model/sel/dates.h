@@ -33,6 +33,7 @@ Local from_days(std::int64_t days, std::int64_t milli) noexcept;
 int days_in_month(std::int64_t year, int month) noexcept;
 
 const Zone *utc_zone() noexcept;
+const Zone *known_zone(Context &context, std::string_view name); // null: there is none
 const Zone *find_zone(Context &context, std::string_view name);
 std::int32_t offset_at(Context &context, const Zone &zone, std::int64_t millis) noexcept;
 

@@ -136,7 +136,7 @@ private:
     // Sign, zeros and commas for digits without a sign.
     static std::string number(const Spec &spec, bool negative, std::string digits) {
         if (spec.comma) {
-            const std::size_t whole = std::min(digits.find('.'), digits.size());
+            const std::size_t whole = std::min(digits.find_first_of(".e"), digits.size());
             for (std::size_t at = whole; at > 3; at -= 3)
                 digits.insert(at - 3, 1, ',');
         }
@@ -155,14 +155,16 @@ private:
             value.number < 0 ? 0 - static_cast<std::uint64_t>(value.number) : static_cast<std::uint64_t>(value.number);
         return number(spec, value.number < 0, std::to_string(size));
     }
-    // In base 16 or 8 negative numbers show their bits.
+    // In base 16 or 8 negative numbers show their bits, of which there are 32 where these suffice.
     static std::string bits(const Spec &spec, const Value &value) {
         if (value.type != Type::long_)
             wrong(spec, value);
         const int base = spec.conversion == 'o' ? 8 : 16;
+        const bool is_short = value.number < 0 && value.number >= INT32_MIN;
+        const auto shown =
+            is_short ? static_cast<std::uint32_t>(value.number) : static_cast<std::uint64_t>(value.number);
         char buffer[32];
-        const auto end =
-            std::to_chars(buffer, buffer + sizeof(buffer), static_cast<std::uint64_t>(value.number), base).ptr;
+        const auto end = std::to_chars(buffer, buffer + sizeof(buffer), shown, base).ptr;
         std::string digits(buffer, static_cast<std::size_t>(end - buffer));
         if (spec.alternative)
             digits.insert(0, base == 8 ? "0" : "0x");
@@ -176,22 +178,67 @@ private:
         const int precision = spec.precision < 0 ? 6 : spec.precision;
         const double size = std::fabs(value.real);
         return number(spec, std::signbit(value.real),
-                      spec.conversion == 'f'   ? digits_of(size, std::chars_format::fixed, precision)
-                      : spec.conversion == 'e' ? digits_of(size, std::chars_format::scientific, precision)
+                      spec.conversion == 'f'   ? fixed(size, precision)
+                      : spec.conversion == 'e' ? scientific(Decimal(size), precision)
                                                : general(size, std::max(precision, 1)));
     }
-    static std::string digits_of(double size, std::chars_format style, int precision) {
-        std::string buffer(400 + k_most_precision, '\0');
-        const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), size, style, precision).ptr;
-        buffer.resize(static_cast<std::size_t>(end - buffer.data()));
-        return buffer;
+    // The fewest digits that mean the number, and the power of ten of the first one.
+    struct Decimal {
+        std::string digits;
+        int exponent;
+
+        explicit Decimal(double size) {
+            std::string text(32, '\0');
+            const auto end = std::to_chars(text.data(), text.data() + text.size(), size, std::chars_format::scientific);
+            text.resize(static_cast<std::size_t>(end.ptr - text.data()));
+            const std::size_t e = text.find('e');
+            digits = text.substr(0, e);
+            exponent = std::atoi(text.c_str() + e + 1);
+            if (e > 1)
+                digits.erase(1, 1); // the point
+        }
+        // Keeps so many digits. Java rounds half up, and by these digits: 1.005 to two places is 1.01.
+        void round(int count) {
+            const std::size_t keep = static_cast<std::size_t>(std::max(count, 0));
+            const bool up = count >= 0 && keep < digits.size() && digits[keep] >= '5';
+            digits.resize(keep, '0');
+            if (!up)
+                return;
+            std::size_t at = digits.size();
+            for (; at > 0 && digits[at - 1] == '9'; at--)
+                digits[at - 1] = '0';
+            if (at > 0) {
+                digits[at - 1]++;
+            } else {
+                digits.insert(0, 1, '1');
+                exponent++;
+            }
+        }
+    };
+    static std::string fixed(double size, int precision) {
+        Decimal decimal(size);
+        decimal.round(decimal.exponent + 1 + precision);
+        std::string digits = decimal.digits;
+        if (decimal.exponent < 0)
+            digits.insert(0, static_cast<std::size_t>(std::min(-decimal.exponent, precision + 1)), '0');
+        if (precision > 0)
+            digits.insert(digits.size() - static_cast<std::size_t>(precision), 1, '.');
+        return digits;
+    }
+    static std::string scientific(Decimal decimal, int precision) {
+        decimal.round(precision + 1);
+        std::string digits = decimal.digits.substr(0, static_cast<std::size_t>(precision) + 1);
+        if (precision > 0)
+            digits.insert(1, 1, '.');
+        const std::string exponent = std::to_string(std::abs(decimal.exponent));
+        return digits + (decimal.exponent < 0 ? "e-" : "e+") + (exponent.size() < 2 ? "0" : "") + exponent;
     }
     // So many digits, of which Java drops none.
     static std::string general(double size, int digits) {
-        std::string scientific = digits_of(size, std::chars_format::scientific, digits - 1);
-        const int exponent = std::atoi(scientific.c_str() + scientific.find('e') + 1);
-        return exponent < -4 || exponent >= digits ? scientific
-                                                   : digits_of(size, std::chars_format::fixed, digits - 1 - exponent);
+        Decimal rounded(size);
+        rounded.round(digits);
+        return rounded.exponent < -4 || rounded.exponent >= digits ? scientific(Decimal(size), digits - 1)
+                                                                   : fixed(size, digits - 1 - rounded.exponent);
     }
     std::string text(const Spec &spec, const Value &value) {
         std::string shown = show(context_, value);

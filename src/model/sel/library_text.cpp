@@ -301,7 +301,7 @@ Value text_split(Context &context, const Value &self, Args args) {
     Regex::Match match;
     for (std::size_t from = 0;
          from <= text.size() && (most <= 0 || static_cast<std::int64_t>(parts.size()) < most - 1);) {
-        if (!regex.find(context, text, from, match) || (match.end() == match.begin() && match.end() == text.size()))
+        if (!regex.find(context, text, from, match))
             break;
         const bool empty = match.begin() == match.end();
         if (match.end() > 0) {

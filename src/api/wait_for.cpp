@@ -75,6 +75,13 @@ int32 read_retries(JsonbValue *value, int64 element) {
     return retries;
 }
 
+// As for sensors, 0 means none.
+std::optional<int64> read_execution_timeout(const char *argument, JsonbValue *value, int64 element) {
+    Interval *given = json::to_interval(argument, value, element);
+    const bool is_none = given->month == 0 && given->day == 0 && given->time == 0;
+    return is_none ? std::nullopt : std::optional(args::timeout(argument, given, element));
+}
+
 // The timeout of a check over all tries.
 std::optional<int64> timeout_of_check(const WaitFor &wait, const Tries &tries, int64 element) {
     std::optional<int64> timeout = wait.timeout;
@@ -123,7 +130,7 @@ WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element
         else if (member == "timeout")
             wait.timeout = args::timeout(argument, json::to_interval(argument, value, element), element);
         else if (member == "execution_timeout")
-            tries.execution_timeout = args::timeout(argument, json::to_interval(argument, value, element), element);
+            tries.execution_timeout = read_execution_timeout(argument, value, element);
         else if (member == "retries")
             tries.retries = read_retries(value, element);
         else if (member == "on_timeout") {

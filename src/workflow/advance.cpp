@@ -142,7 +142,6 @@ Turn *take_turn_of(const TurnOf &of) {
     model::workflow::Run run{.name = {.workflow = view(root.version.workflow),
                                       .instance = root.instance,
                                       .run = root.run,
-                                      .owner = root.owner,
                                       .initiator = root.initiator,
                                       .properties = root.properties,
                                       .restart = root.restart,

@@ -170,12 +170,19 @@ bool start_given_run(const Firing &firing) {
     return true;
 }
 
+std::string_view condition_of(Jsonb *trigger) {
+    const JsonbValue *value = find_member(trigger, "condition");
+    if (value != nullptr && value->type == jbvBool)
+        return value->val.boolean ? "true" : "false";
+    return string_member(trigger, "condition");
+}
+
 bool start_run(const Firing &firing) {
     if (find_member(firing.action, k_definition_member) == nullptr)
         return start_given_run(firing);
     Jsonb *trigger = json_member(firing.action, k_definition_member);
     Jsonb *params = params_of(firing.signals);
-    const auto condition = string_member(trigger, "condition");
+    const auto condition = condition_of(trigger);
     const auto met = condition.empty() ? Evaluated{true, "true"} : evaluate(condition, params);
     if (met.sound && strcmp(met.text, "true") != 0)
         return false;

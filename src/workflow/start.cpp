@@ -55,13 +55,6 @@ Held *hold_outcome() {
     return held;
 }
 
-std::string_view member_text(Jsonb *object, const char *name) {
-    JsonbValue *value = getKeyJsonValueFromContainer(&object->root, name, static_cast<int>(strlen(name)), nullptr);
-    return value != nullptr && value->type == jbvString
-               ? std::string_view(value->val.string.val, static_cast<std::size_t>(value->val.string.len))
-               : std::string_view{};
-}
-
 void fail(NewRun &made, const char *fault) {
     made.fault = fault;
     made.params = json::empty_object();
@@ -78,7 +71,6 @@ void evaluate_params(NewRun &made, Jsonb *before, bool keep_failed) {
     const model::workflow::RunName name{.workflow = view(made.head->id),
                                         .instance = made.instance,
                                         .run = made.run,
-                                        .owner = member_text(made.properties, "owner"),
                                         .initiator = json_text(made.initiator),
                                         .properties = json_text(made.properties),
                                         .restart = json_text(made.restart),

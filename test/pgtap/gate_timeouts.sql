@@ -167,6 +167,7 @@ select is(check_due('k1', '{"timeout": "10 min"}'), '10 min', 'a check with a ti
 select is(check_due('k2', '{"timeout": "10 min", "retries": 3}'), '40 min', 'is waited for as often as its retries say, and once more');
 select is(check_due('k3', '{"timeout": "10 min", "execution_timeout": "4 min", "retries": 1}'), '8 min', 'the smaller of its two timeouts limits each try');
 select is(check_due('k4', '{"execution_timeout": "4 min", "retries": 0, "on_timeout": "skip"}'), '4 min', 'it may have one of them only');
+select is(check_due('k9', '{"timeout": "10 min", "execution_timeout": "0"}'), '10 min', 'an execution_timeout of 0 is none, as for sensors');
 select is(check_due('k5', '{"retries": 2}'), 'never', 'without any it has no limit');
 set local scylla.check_timeout = '15 min';
 select is(check_due('k6', '{}'), '15 min', 'scylla.check_timeout limits a wait for a check that has no limit of its own');

@@ -67,6 +67,34 @@ select work('a', '{"params": {"l": {"value": 41, "type": "LONG", "evaluated_resu
 select advance(), advance() \g /dev/null
 select is((select format('%s %s %s', status, params -> 'l', params -> 'm') from scylla.workflow_step where workflow = 'out'), 'SUCCEEDED 41 {"k": 2}', 'parameters');
 select is((select params from scylla.signal where name = 'demo_table'), '{"at": 7}', 'and signals');
+-- ---- what a run says of itself ---------------------------------------------------------------------------------------------
+
+select make('whose', jsonb_build_array(step('s', '{}', '{"params": {"name": {"type": "STRING", "value": "$owner"}, "same": {"type": "STRING", "expression": "params.getFromInstance(''owner'')"}}}', 'NoOp'))) \g /dev/null
+select start('whose') \g /dev/null
+select advance(), advance() \g /dev/null
+select is((select format('%s %s', params ->> 'name', params ->> 'same') from scylla.workflow_step where workflow = 'whose'), 'ada ada',
+    'the owner of a run is that of its properties, in its steps, too');
+
+-- ---- a loop whose condition is a boolean ------------------------------------------------------------------------------------
+
+select make('never', '[{"while": {"id": "w", "condition": false, "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG", "value": 4}}}},
+    "steps": [{"step": {"id": "b", "type": "NoOp"}}], "transition": {"successors": {"z": true}}}}, {"step": {"id": "z", "type": "NoOp", "params": {"r": {"type": "LONG", "expression": "w__i"}}}}]') \g /dev/null
+select start('never') \g /dev/null
+select advance(), advance() \g /dev/null
+select is((select string_agg(step || ' ' || status || coalesce(' ' || (params ->> 'r'), ''), ', ' order by step) from scylla.workflow_step where workflow = 'never'),
+    'w SUCCEEDED, z SUCCEEDED 4', 'a while whose condition is false runs no step');
+
+-- ---- why a subworkflow was stopped -------------------------------------------------------------------------------------------
+
+select make('inner', jsonb_build_array(step('s'))), make('outer', jsonb_build_array(step('f', '{}', '{"failure_mode": "FAIL_IMMEDIATELY", "params": {"queue": {"type": "STRING", "value": "failing"}}}'),
+    '{"subworkflow": {"id": "c", "params": {"subworkflow_id": {"type": "STRING", "value": "inner"}}}}'::jsonb)) \g /dev/null
+select scylla.create_queue('failing') \g /dev/null
+select start('outer') \g /dev/null
+select advance(), advance() \g /dev/null
+select scylla.fail(rn, 'w', '{"code": "x", "retryable": false}') from scylla.lease('failing', 'w') \g /dev/null
+select advance(), advance(), advance(), advance() \g /dev/null
+select is((select format('%s %s', status, error ->> 'message') from scylla.workflow_step where workflow = 'outer' and step = 'c'),
+    'STOPPED step "f" has failed, with FAIL_IMMEDIATELY', 'the step of a subworkflow tells what stopped it');
 select is_empty('select * from scylla.check()', 'check() finds nothing');
 select * from finish();
 rollback;

@@ -58,6 +58,13 @@ select is((select array[params ->> 'x', params ->> 'y', params ->> 'z'] from scy
 select scylla._advance() \g /dev/null
 select is((select array[params ->> 'of_step', params ->> 'same'] from scylla.workflow_step where workflow = 'read'), array['A', '5'], '[7.3] and of its steps');
 
+-- Booleans as conditions.
+select make('yes', '[{"definitions": {"truth": {}}, "condition": true}]'), make('no', '[{"definitions": {"truth": {}}, "condition": false}]') \g /dev/null
+select send('truth') \g /dev/null
+select run() \g /dev/null
+select is(fired('yes'), '1 fired, 0 skipped, 0 waiting, 0 failing', 'a condition may be the boolean true');
+select is(fired('no'), '0 fired, 1 skipped, 0 waiting, 0 failing', '... or false, which starts nothing');
+
 -- ---- joins -----------------------------------------------------------------------------------------------------------
 
 select make('join', '[{"definitions": {"a": {"join_keys": ["k"]}, "b": {"join_keys": ["l"]}}, "params": {"x": {"type": "STRING", "value": "$a__k:$b__n"}}}]') \g /dev/null

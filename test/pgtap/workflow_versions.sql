@@ -117,6 +117,7 @@ from (values ('[]', 'must be an object', ''), ('{"colour": 1}', 'colour: is not 
              ('{"run_strategy": 2, "reset_workflow_concurrency": true}', 'reset_workflow_concurrency: cannot be there together with "run_strategy"', ''),
              ('{"step_concurrency": 2, "reset_step_concurrency": true}', 'reset_step_concurrency: cannot be there together with "step_concurrency"', ''),
              ('{"tags": [], "add_tag": "x"}', 'add_tag: cannot be there together with "tags"', ''), ('{"tags": [], "delete_tag": "x"}', 'delete_tag: cannot be there together with "tags"', ''),
+             ('{"add_tag": {"name": "y", "permit": 1}}', 'add_tag: the limit of a tag is not part of a definition: create_pool(''tag:y'', …) sets it', ''),
              ('{"add_tag": "y", "delete_tag": "x"}', 'delete_tag: cannot be there together with "add_tag"', ''),
              ('{"add_tag": {}}', 'add_tag: has no "name"', ''), ('{"add_tag": 5}', 'add_tag: must be a name or an object with a "name"', ''),
              ('{"delete_tag": {"name": "c"}}', 'delete_tag: must be a string', '')) f (change, message, detail);

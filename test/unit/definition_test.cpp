@@ -340,6 +340,13 @@ TEST(Definition_1_5, AConditionMayBeATruth) {
     EXPECT_EQ(condition_json("true"), "");
     EXPECT_EQ(condition_json("false"), "");
     EXPECT_EQ(condition_json("5"), "workflow.steps[0].step.transition.successors.b: must be a string");
+    const auto check_while = [](std::string_view condition) {
+        return check(with_steps(R"([{"while": {"id": "a")" + std::string(condition) + R"(, "params": {"loop_params": {
+            "type": "MAP", "value": {"i": {"type": "LONG", "value": 1}}}}, "steps": [{"step": {"id": "b", "type": "x"}}]}}])"));
+    };
+    EXPECT_EQ(check_while(R"(, "condition": false)"), "");
+    EXPECT_EQ(check_while(R"(, "condition": 5)"), "workflow.steps[0].while.condition: must be a string");
+    EXPECT_EQ(check_while(""), "workflow.steps[0].while: has no \"condition\"");
 }
 
 TEST(Definition_1_5, Transitions) {

@@ -114,7 +114,7 @@ public:
     explicit Keeper(std::string_view definition, std::string_view params = "{}") {
         loaded_ = workflow::load_definition(definition, world, limits);
         EXPECT_EQ(loaded_.kind, sel::OutcomeKind::value) << loaded_.what;
-        name_ = {.workflow = "w", .instance = 7, .run = 1, .owner = "ann", .initiator = {}, .properties = {}};
+        name_ = {.workflow = "w", .instance = 7, .run = 1, .initiator = {}, .properties = R"({"owner": "ann"})"};
         auto outcome = workflow::evaluate_run_params(*loaded_.definition, name_, params, world, limits);
         EXPECT_EQ(outcome.kind, sel::OutcomeKind::value) << outcome.text;
         KeptScope &run = scopes[1];

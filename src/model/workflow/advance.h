@@ -38,6 +38,7 @@ private:
     void start_run(LiveScope &scope);
     bool begin_clock(LiveScope &scope);
     void child_ended(LiveScope &scope, LiveStep &step, std::string_view data);
+    void child_stopped(LiveScope &scope, LiveStep &step);
     void come_due(LiveScope &scope, LiveStep &step);
     void come_due_running(LiveScope &scope, LiveStep &step);
     void time_out_scope(LiveScope &scope);
@@ -72,6 +73,7 @@ private:
     bool stop_inside(const LiveStep &loop);
     bool stop_all(LiveScope &scope, StepStatus status, std::string_view error = {});
     void ask_for_all(const LiveScope &scope);
+    std::string_view why_halted(const LiveScope &scope);
     void halt(LiveScope &scope);
     void give_up(LiveScope &scope, LiveStep &step, std::string error);
     void put_back(const Event &event);

@@ -123,13 +123,18 @@ void check_reset(const Reader &reader, const Object &change, std::string_view se
         check_once(reader, change, set, reset);
 }
 
+void check_tag_object(const Reader &reader, const Object &tag) {
+    reader.require_text(tag, "name");
+    reader.refuse_limit(tag);
+}
+
 void check_tag(const Reader &reader, const Object &change) {
     const Value *tag = change.map.find("add_tag");
     if (tag == nullptr || tag->is_null() || tag->type == sel::Type::string)
         return;
     const Where where = change.where.member("add_tag");
     if (tag->type == sel::Type::map)
-        reader.require_text({*tag->map, where}, "name");
+        check_tag_object(reader, {*tag->map, where});
     else
         reader.problem(where, R"(must be a name or an object with a "name")");
 }

@@ -91,7 +91,6 @@ struct RunName {
     std::string_view workflow;
     std::int64_t instance = 0;
     std::int64_t run = 0;
-    std::string_view owner{};
     std::string_view initiator{};  // JSON: {"type": "MANUAL", "user": …}, {"type": "TIME", "timezone": …}, …
     std::string_view properties{}; // JSON: those of the workflow when the run began
     // Of a run that is not the first of its instance, JSON: {"policy", "step", "below", "step_params": {step: {name:

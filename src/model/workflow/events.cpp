@@ -301,12 +301,18 @@ void Advance::child_ended(LiveScope &scope, LiveStep &step, std::string_view dat
     case RunStatus::succeeded:
         return succeed(scope, step);
     case RunStatus::stopped:
-        return is_ending(scope, step) ? void() : end(scope, step, StepStatus::stopped);
+        return is_ending(scope, step) ? void() : child_stopped(scope, step);
     case RunStatus::timed_out:
         return end(scope, step, StepStatus::timed_out);
     default:
         return fail_for_good(scope, step, error_message("the subworkflow has failed"));
     }
+}
+
+void Advance::child_stopped(LiveScope &scope, LiveStep &step) {
+    if (const std::string_view why = why_halted(scope); !why.empty())
+        step.now.error = why;
+    end(scope, step, StepStatus::stopped);
 }
 
 // Whether an event of the turn ends the step otherwise than STOPPED, as soon as its subworkflow has stopped for that.

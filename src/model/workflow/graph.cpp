@@ -185,7 +185,7 @@ private:
             for (std::uint32_t i = 0; order != nullptr && i < order->size; i++)
                 if (order->items[i].type == sel::Type::string)
                     step.loop_order.emplace_back(order->items[i].view());
-        } else if (const auto condition = reader_.require_text(json, "condition")) {
+        } else if (const auto condition = reader_.condition(json, "condition")) {
             step.condition = sel::Program::parse(*condition, reader_.context().limits);
         }
         step.steps = std::make_unique<StepList>();

@@ -191,6 +191,19 @@ std::optional<std::string_view> Reader::expression(const Object &of, std::string
     return source;
 }
 
+std::optional<std::string_view> Reader::condition(const Object &of, std::string_view name) const {
+    const Value *found = find(of, name);
+    if (found != nullptr && found->type == sel::Type::boolean)
+        return found->truth ? "true" : "false";
+    return expression(of, name);
+}
+
+void Reader::refuse_limit(const Object &tag) const {
+    if (has(tag, "permit"))
+        problem(tag.where, "the limit of a tag is not part of a definition: create_pool('tag:" +
+                               std::string(text(tag, "name").value_or("")) + "', …) sets it");
+}
+
 std::vector<std::string> Reader::tags(const Object &of) const {
     std::vector<std::string> tags;
     const sel::Array *json = array(of, "tags");
@@ -201,11 +214,10 @@ std::vector<std::string> Reader::tags(const Object &of) const {
         context_.work();
         const Value &tag = json->items[i];
         const Value *name = tag.type == sel::Type::map ? tag.map->find("name") : &tag;
+        if (tag.type == sel::Type::map)
+            refuse_limit({*tag.map, where.element(i)});
         if (name == nullptr || name->type != sel::Type::string)
             problem(where.element(i), R"(must be a name or an object with a "name")");
-        else if (tag.type == sel::Type::map && has({*tag.map, where.element(i)}, "permit"))
-            problem(where.element(i), "the limit of a tag is not part of a definition: create_pool('tag:" +
-                                          std::string(name->view()) + "', …) sets it");
         else if (std::find(tags.begin(), tags.end(), name->view()) != tags.end())
             problem(where.element(i), "the tag " + quoted(name->view()) + " is there twice");
         else

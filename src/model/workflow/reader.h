@@ -57,6 +57,9 @@ public:
     std::optional<std::size_t> choice(const Object &of, std::string_view name,
                                       std::span<const std::string_view> words) const;
     std::optional<std::string_view> expression(const Object &of, std::string_view name) const;
+    // An expression, or a boolean, which stands for the expression of it.
+    std::optional<std::string_view> condition(const Object &of, std::string_view name) const;
+    void refuse_limit(const Object &tag) const;
     void check_expression(std::string_view text, const Where &where) const;
     // A tag is a name, or an object that has one.
     std::vector<std::string> tags(const Object &of) const;

@@ -47,7 +47,7 @@ std::optional<Value> fact_of_run(const Definition &definition, const RunName &na
     if (field == "workflow_run_id")
         return Value::of(name.run);
     if (field == "owner")
-        return sel::make_string(context.heap, name.owner);
+        return sel::make_string(context.heap, member_text(name.properties, "owner", context));
     if (field == "FIRST_TIME_TRIGGER_TIMEZONE")
         return sel::make_string(context.heap, definition.zone);
     if (field == "INITIATOR_TYPE")

@@ -157,7 +157,7 @@ void check_signal_trigger(const Reader &reader, const Object &trigger) {
     if (reader.has(trigger, "max_catch_up"))
         reader.problem(trigger.where.member("max_catch_up"),
                        "is for time triggers: each signal counts; \"grace\" bounds what an action catches up with");
-    reader.expression(trigger, "condition");
+    reader.condition(trigger, "condition");
     reader.expression(trigger, "dedup_expr");
     check_trigger_duration(reader, trigger, "grace", 1);
     read_user_params(reader, trigger, "params");

@@ -345,18 +345,23 @@ void Advance::fail_for_good(LiveScope &scope, LiveStep &step, std::string error)
         halt(scope);
 }
 
-// A step that fails all has failed: what still runs in the scope is stopped.
-void Advance::halt(LiveScope &scope) {
+// Why steps of the scope are stopped, as JSON: a step that fails all has failed. Empty: none has.
+std::string_view Advance::why_halted(const LiveScope &scope) {
     const auto failed = std::find_if(scope.steps.begin(), scope.steps.end(), [&](const LiveStep &step) {
         return step.now.status == StepStatus::fatally_failed && counts(scope, step) &&
                step.node->failure_mode == FailureMode::fail_immediately;
     });
     if (failed == scope.steps.end())
-        return;
-    const std::string_view error = state_.keep(
+        return {};
+    return state_.keep(
         "{\"message\":" + json_text("step " + quoted(failed->node->id) + " has failed, with FAIL_IMMEDIATELY") +
         ",\"step\":" + json_text(failed->node->id) + "}");
-    if (!stop_all(scope, StepStatus::stopped, error))
+}
+
+// What still runs in the scope is stopped.
+void Advance::halt(LiveScope &scope) {
+    const std::string_view error = why_halted(scope);
+    if (!error.empty() && !stop_all(scope, StepStatus::stopped, error))
         put_back({.kind = EventKind::halt, .scope = scope.now.id});
 }
 

@@ -125,8 +125,7 @@ private:
             return;
         const Where where = at.member("successors");
         for (const sel::Map::Member &member : successors->all()) {
-            if (member.value.type != sel::Type::boolean)
-                reader_.expression({*successors, where}, member.key.view());
+            reader_.condition({*successors, where}, member.key.view());
             const auto found = places_.find(member.key.view());
             if (found == places_.end()) {
                 reader_.problem(where, "there is no step " + quoted(member.key.view()) + " beside " + quoted(step.id));
@@ -248,8 +247,8 @@ private:
             return check_loop(step, kind, params, depth);
         case StepKind::while_:
             refuse_others(step, {"condition", "steps"});
-            if (reader_.require_text(step, "condition"))
-                reader_.expression(step, "condition");
+            if (!reader_.condition(step, "condition") && !reader_.has(step, "condition"))
+                reader_.problem(step.where, R"(has no "condition")");
             return check_loop(step, kind, params, depth);
         case StepKind::template_:
             return;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -29,6 +30,19 @@ int checked(int descriptor) {
     if (descriptor < 0)
         throw std::system_error{errno, std::generic_category(), "could not wait for connections"};
     return descriptor;
+}
+
+// Why a request is refused that no thread may be held for; null: it is not.
+const char *refusal(const request_head &head, std::size_t received, std::size_t largest) {
+    if (!head.is_complete())
+        return received == largest ? "431 Request Header Fields Too Large" : nullptr;
+    const auto size = head.size();
+    if (!size)
+        return "400 Bad Request";
+    if (*size > largest)
+        return "413 Content Too Large";
+    // Who expects an answer sends the body after it. Without one clients send it all the same.
+    return head.header("expect").empty() ? nullptr : "417 Expectation Failed";
 }
 
 } // namespace
@@ -58,11 +72,15 @@ std::string_view request_head::header(std::string_view lower_case_name) const {
     return {};
 }
 
-std::size_t request_head::size() const {
-    const std::string_view given = header("content-length");
+std::optional<std::size_t> request_head::size() const {
+    std::string_view given = header("content-length");
+    given = given.substr(0, given.find_last_not_of(" \t") + 1);
     std::size_t length = 0;
-    std::from_chars(given.data(), given.data() + given.size(), length);
-    return m_end + 4 + (header("expect").empty() ? length : 0); // who expects an answer first sends no body before
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), length);
+    if (!given.empty() && (error != std::errc{} || end != given.data() + given.size()))
+        return std::nullopt;
+    const std::size_t head = m_end + 4;
+    return head + std::min(length, SIZE_MAX - head);
 }
 
 gate::gate(rules given)
@@ -147,9 +165,9 @@ void gate::look(int socket, std::string &buffer) {
     if (received <= 0)
         return turn_away(socket, nullptr); // it has gone
     const request_head head{std::string_view{buffer}.substr(0, static_cast<std::size_t>(received))};
-    const bool is_large = static_cast<std::size_t>(received) == buffer.size() ||
-                          (head.is_complete() && head.size() > buffer.size()); // to be refused
-    if (!is_large && (!head.is_complete() || static_cast<std::size_t>(received) < head.size()))
+    if (const char *status = refusal(head, static_cast<std::size_t>(received), buffer.size()))
+        return turn_away(socket, status);
+    if (!head.is_complete() || static_cast<std::size_t>(received) < head.size())
         return;
     const auto delay = m_rules.delay(head);
     if (delay.count() == 0)
@@ -190,6 +208,10 @@ void gate::turn_away(int socket, const char *status) {
     m_delayed -= m_visitors[socket].delayed ? 1 : 0;
     m_visitors.erase(socket);
     if (status != nullptr) {
+        // What is unread would let the kernel reset the connection before the answer is read.
+        std::array<char, 4096> unread{};
+        for (int i = 0; i < 64 && recv(socket, unread.data(), unread.size(), MSG_DONTWAIT) > 0; i++) {
+        }
         const std::string answer =
             "HTTP/1.1 " + std::string{status} + "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
         [[maybe_unused]] const auto sent = send(socket, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -22,8 +23,9 @@ public:
     [[nodiscard]] std::string_view path() const;
     // Empty: there is none.
     [[nodiscard]] std::string_view header(std::string_view lower_case_name) const;
-    // Bytes of head and body. A body that does not say its length is not waited for.
-    [[nodiscard]] std::size_t size() const;
+    // Bytes of head and body; nothing: the length of the body is no number. A body that does not say its length is not
+    // waited for.
+    [[nodiscard]] std::optional<std::size_t> size() const;
 
 private:
     std::string_view m_text;

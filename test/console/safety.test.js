@@ -110,6 +110,27 @@ test("of too many slow clients the oldest are given up", async () => {
   }
 });
 
+// No thread waits for what the head promises.
+test("requests that cannot be served keep nobody waiting", async () => {
+  const head = "POST /api/do/cancel HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
+  const refused = [
+    ["Content-Length: 999999999999\r\n\r\n{", "413"], ["Content-Length: 99999999999999999999\r\n\r\n", "400"], ["Content-Length: -5\r\n\r\n{", "400"],
+    ["Content-Length: 5x\r\n\r\n{", "400"], ["Expect: 100-continue\r\nContent-Length: 100\r\n\r\n", "417"], ["X: y\r\n".repeat(20000), "431"],
+    ["Transfer-Encoding: chunked\r\n\r\n5\r\nab", "411"],
+  ];
+  for (const [rest, status] of refused) {
+    const said = await Promise.all(Array.from({ length: 100 }, () => new Promise((resolve) => {
+      const socket = net.connect(new URL(one.address).port, "127.0.0.1", () => socket.write(head + rest));
+      let answer = "";
+      socket.on("data", (text) => { answer += text; if (answer.includes("\r\n\r\n")) socket.destroy(); });
+      socket.on("error", () => {});
+      socket.on("close", () => resolve(answer.slice(9, 12)));
+    })));
+    assert.deepEqual(new Set(said), new Set([status]), rest.slice(0, 40));
+    assert.equal((await ask(one.address)).status, 200);
+  }
+});
+
 test("wrong passwords keep nobody waiting", async () => {
   const two = await Console.start("console_safety", [], { SCYLLA_CONSOLE_PASSWORD: "secret" });
   try {

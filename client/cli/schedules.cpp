@@ -63,6 +63,10 @@ call call_of(session &server, const json_node &entry, const std::string &file, s
     const std::string function = entry.find("job") != nullptr     ? "scylla.schedule_job"
                                  : entry.find("tasks") != nullptr ? "scylla.schedule_plan"
                                                                   : "scylla.schedule";
+    if (function == "scylla.schedule" && entry.find("queue") == nullptr)
+        refuse_entry(file, place, "has none of queue, tasks and job");
+    if (function == "scylla.schedule" && entry.find("spec") == nullptr)
+        refuse_entry(file, place, "has no spec");
     call schedule{function};
     for (std::size_t i = 0; i < entry.names.size(); i++) {
         const std::string &name = entry.names[i];

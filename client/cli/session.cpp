@@ -155,6 +155,8 @@ rows session::query(const std::string &sql, const std::vector<value> &parameters
 
 // Explains why a schema, table or function does not exist: there is no extension, or it is older than this program.
 void session::explain_missing(const std::string &message, const std::string &sqlstate) {
+    if (PQtransactionStatus(m_connection.get()) == PQTRANS_INERROR)
+        query("rollback"); // no query is answered before
     const rows installed = query("select extversion from pg_catalog.pg_extension where extname = 'scylla'");
     if (installed.cells.empty())
         throw failure{

@@ -49,6 +49,10 @@ run scylla schedule sync - <<<'[{"name": "new", "cron": "@daily", "queue": "q", 
 like "$errors" 'schedule 1 of "-" has the member "time_zone", which scylla.schedule\(\) does not know' '... for example one with a name that does not exist'
 run scylla schedule sync - <<<'[{"name": "new", "cron": "@daily", "queue": "q", "spec": 1}, {"name": "new", "cron": "@daily", "queue": "q", "spec": 1}]'
 like "$errors" 'schedule "new" is there twice' '... or one that is there twice'
+run scylla schedule sync - <<<'[{"name": "new", "cron": "@daily"}]'
+like "$errors" 'schedule 1 of "-" has none of queue, tasks and job' '... or one of nothing'
+run scylla schedule sync - <<<'[{"name": "new", "cron": "@daily", "queue": "q"}]'
+like "$errors" 'schedule 1 of "-" has no spec' '... or of a task without a spec'
 run scylla schedule sync - <<<'[{"name": "nightly", "cron": "@hourly", "queue": "reports", "spec": {}}]'
 is "$status $(sql 'select string_agg(name, $$ $$) from scylla.schedules')" '0 nightly' '... and the others go'
 

@@ -26,10 +26,8 @@ template <typename See> void for_each_refusing_index(Relation rel, See see) {
         if (!go_on)
             break;
         Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-        // One that is being built beside another, by REINDEX CONCURRENTLY, is not valid yet.
         const bool refuses = index->rd_index->indisunique || index->rd_index->indisexclusion;
-        if (refuses && index->rd_index->indisvalid &&
-            !is_own_index(RelationGetRelationName(rel), RelationGetRelationName(index)))
+        if (refuses && !is_own_index(RelationGetRelationName(rel), RelationGetRelationName(index)))
             go_on = see(index);
         index_close(index, NoLock);
     }

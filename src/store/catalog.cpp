@@ -321,13 +321,25 @@ std::optional<TableId> table_of_name(std::string_view name) noexcept {
     return std::nullopt;
 }
 
+// REINDEX CONCURRENTLY names a new index NAME_ccnew, the old one NAME_ccold, and adds a number if there is one from an
+// earlier call that was interrupted. Such a copy refuses what the index refuses.
+bool is_name_of(const IndexDef &def, std::string_view index) noexcept {
+    const std::string_view name = def.name;
+    if (index.substr(0, name.size()) != name)
+        return false;
+    index.remove_prefix(name.size());
+    if (index.substr(0, 6) == "_ccnew" || index.substr(0, 6) == "_ccold")
+        return index.find_first_not_of("0123456789", 6) == std::string_view::npos;
+    return index.empty();
+}
+
 bool is_own_index(std::string_view table, std::string_view index) noexcept {
     const auto id = table_of_name(table);
     if (!id)
         return false;
     const TableDef &def = definition(*id);
     const auto ours = std::span(def.indexes).first(static_cast<std::size_t>(def.index_count));
-    return std::any_of(ours.begin(), ours.end(), [index](const IndexDef &each) { return each.name == index; });
+    return std::any_of(ours.begin(), ours.end(), [index](const IndexDef &each) { return is_name_of(each, index); });
 }
 
 bool hold_installed() {

@@ -56,7 +56,9 @@ struct TableDef {
 
 const TableDef &definition(TableId id) noexcept;
 std::optional<TableId> table_of_name(std::string_view name) noexcept;
-// Whether one of our indexes on the table has that name.
+// Whether this index, or a copy of it by REINDEX CONCURRENTLY, has that name.
+bool is_name_of(const IndexDef &def, std::string_view index) noexcept;
+// The same of any of our indexes on the table.
 bool is_own_index(std::string_view table, std::string_view index) noexcept;
 
 // Whether the extension's tables exist in this database. If so, they stay until the end of the transaction. Raises an

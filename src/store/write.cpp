@@ -160,7 +160,7 @@ bool is_duplicate(const Table &table) {
         return false;
     const auto indexes = std::span(definition(table.id).indexes).subspan(1);
     return std::any_of(indexes.begin(), indexes.end(), [error](const IndexDef &index) {
-        return index.name != nullptr && std::string_view(index.name) == error->constraint_name;
+        return index.name != nullptr && is_name_of(index, error->constraint_name);
     });
 }
 

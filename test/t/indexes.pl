@@ -94,5 +94,22 @@ is(sql($node, "select ctid from scylla.task_lease where id = $lease[2]"), $place
 like(found(), qr/^-\|row \Q$place[0]\E of task_lease is found 2 times by the index task_lease_pkey, instead of once$/m,
 	'check() sees a row that an index leads to twice');
 
+# What a REINDEX CONCURRENTLY that is interrupted leaves is an old index, and the next REINDEX makes it valid again.
+sql($node, 'reindex index scylla.task_lease_pkey');
+my $reader = $node->background_psql('postgres');
+$reader->query_safe('begin; select from scylla.task_spec limit 1');
+my ($out, $err) = result_of($node, "set lock_timeout = '100 ms';\nreindex index concurrently scylla.task_spec_rn");
+like($err, qr/55P03/, 'REINDEX CONCURRENTLY is interrupted while it waits for a reader of the table');
+$reader->query_safe('commit');
+$reader->quit;
+my $copies = q(select string_agg(indexrelid::regclass || ' ' || indisvalid, ' ' order by 1) from pg_index where indexrelid::regclass::text ~ 'task_spec_rn_cc');
+is(sql($node, $copies), 'scylla.task_spec_rn_ccold false', '... and leaves the old index');
+sub refusal { return ($node->psql('postgres', q(select scylla.submit('q', '1', rn => 'x2'))))[2] }
+like(refusal(), qr/task "x2" already exists/, 'a name that is taken is refused as always, although the old index sees it first');
+sql($node, 'reindex table scylla.task_spec');
+is(sql($node, $copies), 'scylla.task_spec_rn_ccold true', 'REINDEX TABLE makes the old index valid');
+like(refusal(), qr/task "x2" already exists/, '... a name that is taken is refused as always');
+unlike(found(), qr/cannot have/, '... and check() does not complain of it');
+
 $node->stop;
 done_testing();

@@ -75,6 +75,7 @@ def play(server, folder, number, seconds, seed, figures):
         found += team.dismiss()
         took = finish(team, PATIENCE)
         found += team.dismiss()
+        found += faults.forgotten(PATIENCE)
     finally:
         team.kill()
     figures.faults += faults.counts
@@ -127,7 +128,7 @@ def leftovers(server, prefix):
         where l.pid is distinct from pg_backend_pid() and coalesce(a.backend_type, '') not in ('autovacuum worker', 'scylla monitor', 'scylla worker', 'scylla engine')
         union all select 'client: ' || application_name || ' is still connected' from pg_stat_activity where application_name like %s
         union all select 'monitor: ' || count(*) || ' monitors' from pg_stat_activity where backend_type = 'scylla monitor'
-            and datname = current_database() having count(*) <> 1
+            and datname = current_database() having count(*) > 1
         union all select 'launcher: ' || count(*) || ' launchers' from pg_stat_activity where backend_type = 'scylla launcher'
             having count(*) <> 1"""
     while (found := [text for text, in ask(connection, query, prefix + "%")]) and time.monotonic() < deadline:

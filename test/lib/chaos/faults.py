@@ -29,7 +29,7 @@ class Faults:
                       self.freeze_monitor, self.terminate_server_worker, self.freeze_server_worker, self.vacuum, self.vacuum_full, self.vacuum, self.reindex, self.hold_snapshot,
                       self.reload, self.lock_table)
         self.heavy = (self.kill_backend, self.kill_monitor, self.kill_server_worker, self.kill_launcher, self.kill_postmaster, self.kill_helper,
-                      self.stop_immediate, self.restart_fast, self.other_database)
+                      self.stop_immediate, self.restart_fast, self.other_database, self.resting_database)
 
     def run(self, seconds):
         """Returns the failures of the clients."""
@@ -105,15 +105,23 @@ class Faults:
     def aside(self, *commands, database=None):
         """Runs SQL that may take long, fail, or lose its connection, without effect on us."""
         def run():
-            try:
-                connection = connect(self.server.dsn + (f" dbname={database}" if database else ""))
-                for command in commands:
-                    ask(connection, command)
-                connection.close()
-            except psycopg2.Error:
-                pass
+            self.say(*commands, database=database)
+        self.begin(commands[0], run)
+
+    def say(self, *commands, database=None):
+        """Whether all of them have been answered."""
+        try:
+            connection = connect(self.server.dsn + (f" dbname={database}" if database else ""))
+            for command in commands:
+                ask(connection, command)
+            connection.close()
+            return True
+        except psycopg2.Error:
+            return False
+
+    def begin(self, name, run):
         self.threads = [thread for thread in self.threads if thread.is_alive()]
-        thread = threading.Thread(target=run, name=commands[0], daemon=True)
+        thread = threading.Thread(target=run, name=name, daemon=True)
         self.threads.append(thread)
         thread.start()
 
@@ -255,3 +263,37 @@ class Faults:
                                          "select scylla.lease('q', 'w', timeout => '1 ms')", database=name))
         self.after(3, lambda: self.aside("drop extension scylla", "create extension scylla", database=name))
         self.after(5, lambda: self.aside(f"drop database {name} with (force)"))
+
+    def resting_database(self):
+        """A database in which there is nothing to do for a while, so that it has no monitor, until a task is due; renamed or copied
+        meanwhile. It stays until the round ends."""
+        self.numbers += 1
+        name, other = (f"{kind}{self.numbers}_{int(time.time())}" for kind in ("resting", "rested"))
+        delay = self.random.uniform(1, 20)
+        move = self.random.choice((None, f"alter database {name} rename to {other}", f"create database {other} template {name}"))
+
+        def run():
+            if (self.say(f"create database {name}")
+                    and self.say("create extension scylla", f"select scylla.submit('q', '1', delay => '{delay} s')", database=name) and move):
+                self.say(move)
+        self.begin(f"create database {name}", run)
+
+    def forgotten(self, patience):
+        """What is due in the resting databases and has not been seen to. Drops them."""
+        found = []
+        deadline = time.monotonic() + patience
+        for [name] in self.ask("select datname from pg_database where datname ~ '^rest(ing|ed)[0-9]'"):
+            connection = connect(self.server.dsn + f" dbname={name}")
+            while (left := self.not_ready(connection)) and time.monotonic() < deadline:
+                time.sleep(0.2)
+            connection.close()
+            if left:
+                found.append(f"forgotten: what is due in database {name} is not ready {patience} s after the last fault")
+            self.ask(f"drop database {name} with (force)")
+        return found
+
+    @staticmethod
+    def not_ready(connection):
+        """Whether a task is waiting, in a database whose creation came as far as that."""
+        return (ask(connection, "select to_regclass('scylla.task') is not null")[0][0]
+                and ask(connection, "select count(*) from scylla.task where status <> 'ready'")[0][0] > 0)

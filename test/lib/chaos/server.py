@@ -17,6 +17,7 @@ fsync = off                             # processes die here, not the machine
 max_connections = 60
 max_prepared_transactions = 20
 max_worker_processes = 16
+scylla.monitor_idle = '1 s'             # so that databases do without a monitor, and get one again
 shared_buffers = 64MB
 autovacuum_naptime = 1s
 """

@@ -76,6 +76,9 @@ for (const kind of ["none", ...kinds])
     if (kind === "console_operator") assert.deepEqual(everything.may.filter((change) => !powers.may.includes(change)), []);
   }));
 
+// Whose buttons are pressed: those of an author and an operator are among those of a console_operator, and take as long.
+const presses = (kind) => process.env.SCYLLA_TEST_STRIDE === "1" || !["author", "operator"].includes(kind);
+
 // Presses every button of the page, answers its question, and returns what it would have asked the server to do.
 async function press(page) {
   const wanted = [];
@@ -118,7 +121,7 @@ for (const kind of [...kinds, "none"].reverse())
       await page.waitForSelector("#nav a");
       const isInMenu = menu.includes(where === "" ? "./" : where);
       if (isInMenu) assert.ok(!/permission denied/.test(await page.innerText("main")), `${where}: ${await page.innerText("main")}`);
-      for (const [name, body] of await press(page)) {
+      for (const [name, body] of presses(kind) ? await press(page) : []) {
         buttons++;
         wanted.set(JSON.stringify([name, body]), [name, body]);
       }

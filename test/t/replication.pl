@@ -48,6 +48,16 @@ for my $status (qw(waiting ready running completed aborted cancelled))
 is(sql($standby, 'select count(*) from scylla.list_tasks()'), sql($primary, 'select count(*) from scylla.list_tasks()'),
 	'... and without a status');
 checked($standby, 'check() works on the standby');
+if (sql($primary, q(select current_setting('server_version_num')::int >= 190000)) eq 't')
+{
+	my $status = q(select status from scylla.list_tasks() where rn = 'just written');
+	sql($standby, 'select pg_wal_replay_pause()');
+	sql($primary, q(select scylla.submit('q', '1', rn => 'just written')));
+	my $position = sql($primary, 'select pg_current_wal_insert_lsn()');
+	is(sql($standby, $status), '', 'a standby that has not replayed a submit does not show its task');
+	sql($standby, 'select pg_wal_replay_resume()');
+	is(sql($standby, "wait for lsn '$position' with (timeout '180s');\n$status"), "success\nready", '... and does after it has waited for the position');
+}
 # A session that knows the queue's settings from before hears of a change on the primary.
 sql($primary, q(
 	create role watcher;

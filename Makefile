@@ -21,7 +21,7 @@ OBJS = $(THROWING) $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)
 # These rooms throw inside their walls, and never call the server.
 THROWING = $(if $(QUICK),$(addprefix .build/rooms/,sel.o workflow.o),$(patsubst %.cpp,%.o,$(sort $(wildcard src/model/*/*.cpp))))
 
-# C++ made of the statements in src/store/SUBJECT/*.sql, in .build/store/SUBJECT (docs/internals.md, "Statements").
+# C++ made of the statements in src/store/SUBJECT/*.sql, in .build/store/SUBJECT (src/store/README.md, "Statements").
 STATEMENTS = $(patsubst src/%.sql,.build/%.cpp,$(sort $(filter-out %/shared.sql,$(wildcard src/store/*/*.sql))))
 
 # One file per concept, in the order in which they depend on each other: what is made once, and what an update replaces.

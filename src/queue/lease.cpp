@@ -2,7 +2,7 @@
 //
 // A lease deletes the ready row without waiting: it skips a row that another transaction is deleting. That has the
 // effect of FOR UPDATE SKIP LOCKED, with one WAL record instead of two. Nothing takes row locks on ready rows: a lock
-// would make them look taken (docs/internals.md).
+// would make them look taken (src/store/README.md).
 #include "queue/lease.h"
 
 #include "pg/error.h"

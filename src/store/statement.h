@@ -1,4 +1,4 @@
-// What stands behind the functions that src/store/statements.pl makes of src/store/*/*.sql: docs/internals.md,
+// What stands behind the functions that src/store/statements.pl makes of src/store/*/*.sql: src/store/README.md,
 // "Statements".
 #pragma once
 

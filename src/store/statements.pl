@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# Makes C++ of the named statements in src/store/*/*.sql. docs/internals.md, "Statements", says how to write one.
+# Makes C++ of the named statements in src/store/*/*.sql. src/store/README.md, "Statements", says how to write one.
 #
 #   statements.pl --header FILE.sql      the declarations: structs and functions, in the namespace scylla::store::FILE
 #   statements.pl --source FILE.sql      the definitions

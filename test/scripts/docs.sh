@@ -9,6 +9,8 @@
 # with file=NAME, of any language, is the content of that file. What differs between two runs (times, UUIDs, spaces) may differ from
 # the ```text block; ```sh until is repeated until it prints what is shown.
 #
+# Links in all pages and READMEs lead somewhere, and the README of a room of src/ names each of its files.
+#
 # docs/reference.md must have the exact signature of every function, every setting with its default, and every column of every
 # view in order; META.json the version that make builds.
 set -euo pipefail
@@ -60,6 +62,7 @@ main() {
   check_kinds
   check_version
   check_links
+  check_rooms
   echo "1..$tests"
 }
 
@@ -381,7 +384,7 @@ check_version() {
 # Links between the documents lead to a file and, with #, to a heading of it.
 check_links() {
   local file target path anchor status
-  for file in "$checkout"/*.md "$checkout"/test/README.md "$checkout"/docs/*.md; do
+  for file in "$checkout"/*.md "$checkout"/{test,bench}/README.md "$checkout"/src/*/README.md "$checkout"/docs/*.md; do
     while IFS= read -r target; do
       path=${target%%#*} anchor='' status=0
       [[ $target != *#* ]] || anchor=${target#*#}
@@ -394,6 +397,20 @@ check_links() {
       echo "leads nowhere: $target" >"$work/why"
       ok "$status" "${file#"$checkout/"} links to $target" "$work/why"
     done < <(awk '/^ *```/ { code = !code; next } !code' "$file" | grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//' | grep -v '^https\?:' | sort -u)
+  done
+}
+
+# The README of a room names each of its sources, by the name of the file or without its ending.
+check_rooms() {
+  local readme room file
+  for readme in "$checkout"/src/*/README.md; do
+    room=${readme%/*}
+    for file in "$room"/*.{h,cpp,sql,pl}; do
+      [[ -e $file ]] || continue
+      file=${file##*/}
+      grep -qF -e "\`$file\`" -e "\`${file%.*}\`" "$readme" || echo "$file"
+    done >"$work/why"
+    ok "$([[ ! -s $work/why ]] && echo 0 || echo 1)" "${readme#"$checkout/"} names each file of its room" "$work/why"
   done
 }
 

@@ -16,7 +16,7 @@ STEPS = """select instance, step, iteration, s.status, coalesce(e.n, 0) from
      where workflow = %s and step <> 'each') s
     full join (select instance, step, replace(iteration, ' ', '') as iteration, count(*) as n from chaos_effect where workflow = %s group by 1, 2, 3) e
     using (instance, step, iteration)"""
-# What a completion leaves for the monitor to decide (docs/internals.md, Gates) looks like this until it has.
+# What a completion leaves for the monitor to decide (src/task/README.md, Gates) looks like this until it has.
 IN_DOUBT = ("waits, but for nothing", "is open and has no live task, but is not finished")
 
 

@@ -27,7 +27,7 @@ inline void end(const RowMemory &memory) {
 // Makes the process keep the memory that a call for many tasks frees, for the next such call. Called once per process:
 // glibc raises the amount of free memory at which it returns some to the system to twice the largest block that was
 // ever freed. Otherwise each lease of 50 tasks of 6 kB would get 75 pages anew. Most are of the tuplestore of its
-// result, for which a kept memory context is not enough (docs/internals.md, "Measured and left").
+// result, for which a kept memory context is not enough (bench/README.md, "Measured and left").
 inline void keep_freed_memory() {
     constexpr Size k_block = Size{1024} * 1024;
     static bool done = false;

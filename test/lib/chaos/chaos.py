@@ -29,7 +29,7 @@ PATIENCE = 60  # seconds after the last fault in which nothing ends, though not 
 class Figures:
     def __init__(self):
         self.ops, self.faults, self.acted = Counter(), Counter(), Counter()
-        self.looks = self.violations = 0
+        self.looks = self.violations = self.rested = 0
         self.longest = 0.0
 
     def count(self, ops):
@@ -47,6 +47,7 @@ class Figures:
                                            if name not in ("acknowledged", "unanswered", "refused")))
         print("runs that were acted upon: " + ", ".join(f"{count} {name}" for name, count in sorted(self.acted.items())))
         print(f"faults: {sum(self.faults.values())}: " + ", ".join(f"{count} {name}" for name, count in sorted(self.faults.items())))
+        print(f"resting databases whose task became ready: {self.rested}")
         print(f"comparisons: {self.looks}; everything had ended within {self.longest:.1f} s of the last fault")
         print(f"violations = {self.violations}", flush=True)
 
@@ -79,6 +80,7 @@ def play(server, folder, number, seconds, seed, figures):
     finally:
         team.kill()
     figures.faults += faults.counts
+    figures.rested += faults.rested
     if took is not None:
         figures.longest = max(figures.longest, took)
     found += judge(server, record, prefix, True, figures)

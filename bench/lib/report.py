@@ -111,6 +111,7 @@ CONDITIONS = {
     "signal opens all": "One that opens all of them: seconds",
     "100 answers, server ms": "100 checks for so many tasks answer \"not yet\": CPU of the server, ms",
     "idle, percent of a CPU": "So many tasks wait for signals, and nothing happens: the server's percent of a CPU",
+    "idle databases, percent of a CPU": "So many databases in which nothing is to be done: the server's percent of a CPU",
     "idle, bytes of WAL": "Meanwhile: bytes of WAL",
 }
 
@@ -251,7 +252,12 @@ def goals(run):
     # They are not everywhere: what could not be compared is said in the notes.
     compared = [("chains one by one, to the best of DBOS and Absurd", over_best("chains", "one by one", FLOW_PEERS), 1.5, None, False),
                 ("chains in batches of 50, to the best of DBOS and Absurd", over_best("chains", "batches of 50", FLOW_PEERS), 2, 4, False)]
-    return rows + [row for row in compared if row[1] is not None]
+    databases = [("a due task beside idle databases, p50, to one database", over("latency p50", "due task, beside idle databases", "due task, one database"), 1.2, None, True),
+                 ("the next step beside idle databases, p50, to one database", over("latency p50", "next step, beside idle databases", "next step, one database"), 1.2, None, True),
+                 ("a due task of an idle database, p50 ms", ms("latency p50", "due task of an idle database"), 50, None, True),
+                 ("a due task of an idle database, p99 ms", ms("latency p99", "due task of an idle database"), 150, None, True),
+                 ("a due task of one of five times as many busy databases as monitors, p99 ms", ms("latency p99", "due task of a busy database"), 4000, None, True)]
+    return rows + [row for row in compared + databases if row[1] is not None]
 
 
 def verdict(value, floor, aim, less):

@@ -8,7 +8,7 @@ measure_workflows() {
   create_workflows workflows
   # A smoke run is for what is ours.
   [[ -n $smoke ]] || install_flow_peers
-  next_step
+  next_step workflows "from the end of a step to the worker with the next one"
   after_loop
   triggered_start
   create_workflows many_runs
@@ -115,12 +115,12 @@ loop_time() { # LABEL ITERATIONS [watched]
 }
 
 # One worker does chains, one after the other: from its completion of a step to its lease of the next one.
-next_step() {
+next_step() { # DATABASE LABEL
   local turns=$((steady_seconds * 30))
-  run_group "$bin/pgbench" -n -M prepared -c 1 -j 1 -t "$turns" -f "$here/lib/workflow_chain.sql" workflows \
+  sql "$1" -c 'truncate ended, held'
+  run_group "$bin/pgbench" -n -M prepared -c 1 -j 1 -t "$turns" -f "$here/lib/workflow_chain.sql" "$1" \
     >"$work/logs/workflow_chain" 2>&1 || failed "next step" worker "$work/logs/workflow_chain"
-  percentiles "from the end of a step to the worker with the next one" \
-    'select extract(epoch from h.at - e.at) * 1000 from ended e join held h on h.n = e.n + 1' workflows
+  percentiles "$2" 'select extract(epoch from h.at - e.at) * 1000 from ended e join held h on h.n = e.n + 1' "$1"
 }
 
 # One worker does loops of ten, one after the other: from its completion of the last iteration to its lease of the step after the loop.

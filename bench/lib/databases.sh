@@ -68,28 +68,16 @@ due_in() { # DATABASE LABEL
   local tasks=500
   sql "$1" -c "select scylla.create_queue('due')" -c "select count(*) from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'due',
     'spec', 1, 'not_before', clock_timestamp() + interval '1 s' + n * interval '7 ms')) from generate_series(1, $tasks) n))" >/dev/null
-  until_ready "$1" "$tasks"
+  until_ready "$1" "queue = 'due'" "$tasks"
   percentiles "$2" "$lateness_of_ready" "$1"
   sql "$1" -c "select scylla.drop_queue('due', force => true)" >/dev/null
-}
-
-until_ready() { # DATABASE TASKS
-  local deadline=$((SECONDS + 120))
-  until [[ $(sql "$1" -c "select count(*) from scylla.task where queue = 'due' and status = 'ready'") == "$2" ]]; do
-    ((SECONDS < deadline)) || {
-      note "Not every due task of database $1 was ready after two minutes."
-      failures=$((failures + 1))
-      return
-    }
-    sleep 0.2
-  done
 }
 
 # One task in each of them; a process has to begin for each.
 due_in_idle() { # DATABASES
   local n
   for ((n = 1; n <= $1; n++)); do sql "rests$n" -c "select scylla.submit('due', '1', not_before => clock_timestamp() + '1 s')" >/dev/null; done
-  for ((n = 1; n <= $1; n++)); do until_ready "rests$n" 1; done
+  for ((n = 1; n <= $1; n++)); do until_ready "rests$n" "queue = 'due'" 1; done
   percentiles "due task of an idle database" "select ms from unnest('{$(
     for ((n = 1; n <= $1; n++)); do sql "rests$n" -c "$lateness_of_ready"; done | paste -sd ,)}'::float8[]) ms" alone
 }
@@ -101,7 +89,7 @@ due_in_busy() { # DATABASES
     sql "rests$n" -c "select count(*) from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'due', 'spec', 1,
       'not_before', clock_timestamp() + interval '5 s' + n * interval '100 ms')) from generate_series(1, $tasks) n))" >/dev/null
   done
-  for ((n = 1; n <= $1; n++)); do until_ready "rests$n" $((tasks + 1)); done
+  for ((n = 1; n <= $1; n++)); do until_ready "rests$n" "queue = 'due'" $((tasks + 1)); done
   percentiles "due task of a busy database" "select ms from unnest('{$(
     for ((n = 1; n <= $1; n++)); do sql "rests$n" -c "$lateness_of_ready"; done | paste -sd ,)}'::float8[]) ms" alone
 }

@@ -40,7 +40,7 @@ lateness() {
     say "    no monitor"
     return
   fi
-  local tasks=500 deadline
+  local tasks=500
   step "lateness of $tasks due tasks and $tasks leases that end"
   sql scylla -f "$here/contenders/scylla/reset.sql"
   sql scylla >/dev/null <<SQL
@@ -53,18 +53,22 @@ lateness() {
     truncate public.ends;
     insert into public.ends table given;
 SQL
-  deadline=$((SECONDS + 60))
-  until [[ $(sql scylla -c "select count(*) from scylla.task where queue in ('due', 'ends') and status = 'ready'") == $((2 * tasks)) ]]; do
-    ((SECONDS < deadline)) || {
-      note "Not every due task or ended lease was ready after a minute."
-      failures=$((failures + 1))
-      break
-    }
-    sleep 0.2
-  done
+  until_ready scylla "queue in ('due', 'ends')" $((2 * tasks))
   percentiles "due task" "select extract(epoch from updated - not_before) * 1000 from scylla.task where queue = 'due' and status = 'ready'"
   percentiles "end of lease" "select extract(epoch from t.updated - e.deadline) * 1000
     from scylla.task t join public.ends e using (rn) where t.status = 'ready'"
+}
+
+until_ready() { # DATABASE CONDITION TASKS
+  local deadline=$((SECONDS + 120))
+  until [[ $(sql "$1" -c "select count(*) from scylla.task where $2 and status = 'ready'") == "$3" ]]; do
+    ((SECONDS < deadline)) || {
+      note "Not every task was ready after two minutes: database $1, $2."
+      failures=$((failures + 1))
+      return
+    }
+    sleep 0.2
+  done
 }
 
 percentiles() { # LABEL QUERY-FOR-MILLISECONDS [DATABASE]

@@ -49,19 +49,19 @@ select lives_ok($$select scylla.grant_role('worker', 'scylla_test_role')$$, 'it 
 select lives_ok($$select scylla.grant_role('operator', 'scylla_test_role')$$, 'a role can have several kinds');
 select is(kinds_of('scylla_test_role'), 'console_reader operator reader worker', 'an operator is also a reader');
 select lives_ok($$select scylla.revoke_role('operator', 'scylla_test_role')$$, 'a kind can be revoked');
-select is(kinds_of('scylla_test_role'), null, 'with it goes what another kind has, too: has_live_tasks is of workers and readers');
+select is(kinds_of('scylla_test_role'), null, 'a function of two kinds, has_live_tasks for one, goes with either of them');
 select scylla.grant_role('worker', 'scylla_test_role');
-select is(kinds_of('scylla_test_role'), 'worker', 'which comes back when that kind is granted again');
+select is(kinds_of('scylla_test_role'), 'worker', 'the kind that is left is whole again when it is granted again');
 select lives_ok($$select scylla.revoke_role('event_reader', 'scylla_test_role')$$, 'what a role does not have can be revoked');
-select is(kinds_of('scylla_test_role'), 'worker', 'and what it has stays');
-select is(has_schema_privilege('scylla_test_role', 'scylla', 'usage'), true, 'with USAGE on the schema');
+select is(kinds_of('scylla_test_role'), 'worker', 'what the role has stays');
+select is(has_schema_privilege('scylla_test_role', 'scylla', 'usage'), true, 'USAGE on the schema stays with it');
 select scylla.revoke_role('worker', 'scylla_test_role');
 select is(privileges_of('scylla_test_role'), 0::bigint, 'when the last kind is revoked, no privilege is left');
-select lives_ok('drop role scylla_test_role', 'so the role can be dropped');
+select lives_ok('drop role scylla_test_role', 'a role without kinds can be dropped');
 create role scylla_test_role;
 
 select lives_ok($$select scylla.grant_role('reader', 'scylla test; role''s')$$, 'a role may have any name');
-select is(kinds_of('scylla test; role''s'), 'reader', 'and gets the kind');
+select is(kinds_of('scylla test; role''s'), 'reader', 'a role with such a name gets the kind');
 select lives_ok($$select scylla.grant_role('monitoring', 'scylla_test_role')$$, 'the kind monitoring can be granted');
 select is(pg_has_role('scylla_test_role', 'pg_monitor', 'member'), true, 'it is membership in pg_monitor');
 select scylla.revoke_role('monitoring', 'scylla_test_role');

@@ -231,4 +231,21 @@ std::vector<queue_grant> client::grants() {
     return grants;
 }
 
+void client::grant_role(const std::string &kind, const std::string &role) {
+    m_executor->run(sql::grant_role, {checked(kind, "kind"), checked(role, "role")});
+}
+void client::revoke_role(const std::string &kind, const std::string &role) {
+    m_executor->run(sql::revoke_role, {checked(kind, "kind"), checked(role, "role")});
+}
+
+std::vector<role_kind_grant> client::role_kinds() {
+    std::vector<role_kind_grant> grants;
+    const pqxx::result rows = m_executor->run(sql::role_kinds, {});
+    for_each_row(rows, [&](const auto &row) {
+        grants.push_back({row[0].is_null() ? std::nullopt : std::optional{std::string{text_of(row[0])}},
+                          std::string{text_of(row[1])}, std::string{text_of(row[2])}});
+    });
+    return grants;
+}
+
 } // namespace scylla

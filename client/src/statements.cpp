@@ -178,6 +178,10 @@ const statement revoke_queue{"scylla_revoke_queue", "select scylla.revoke_queue(
 const statement set_queue_owner{"scylla_set_queue_owner", "select scylla.set_queue_owner($1, $2)"};
 const statement queue_grants{"scylla_queue_grants",
                              "select queue, role, privilege from scylla.queue_grants order by queue, role, privilege"};
+const statement grant_role{"scylla_grant_role", "select scylla.grant_role($1, $2)"};
+const statement revoke_role{"scylla_revoke_role", "select scylla.revoke_role($1, $2)"};
+const statement role_kinds{"scylla_role_kinds",
+                           "select kind, privilege, object from scylla.role_kinds() order by object, privilege, kind"};
 
 const statement schedule{
     "scylla_schedule",
@@ -480,6 +484,9 @@ const statement *const k_all[] = {&create_plan,
                                   &revoke_queue,
                                   &set_queue_owner,
                                   &queue_grants,
+                                  &grant_role,
+                                  &revoke_role,
+                                  &role_kinds,
                                   &stat_queue,
                                   &quantile,
                                   &has_live_tasks,

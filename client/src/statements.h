@@ -33,7 +33,7 @@ extern const statement alter_queue, pause_queue, resume_queue, drop_queue;
 // Written from the table of settings in client_queues.cpp.
 const statement &create_queue();
 const statement &queue_settings();
-extern const statement grant_queue, revoke_queue, set_queue_owner, queue_grants;
+extern const statement grant_queue, revoke_queue, set_queue_owner, queue_grants, grant_role, revoke_role, role_kinds;
 extern const statement schedule, schedule_plan, schedule_job, unschedule, schedules, run_schedules, arm_schedules,
     cron_next;
 extern const statement sel_eval, interpolate;

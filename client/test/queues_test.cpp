@@ -1,6 +1,7 @@
 // Queues, the rights on them, statistics, and maintenance.
 #include "calls_fixture.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace scylla;
@@ -148,6 +149,30 @@ TEST_F(Calls, QueueRights) {
     c.set_queue_owner(queue, "client_granted");
     EXPECT_EQ(granted(), (std::set<std::string>{"owner", "submit", "work", "view", "depend"}));
     thrown<not_found>([&] { c.grant_queue(queue, "no such role", queue_privilege::work); });
+}
+
+TEST_F(Calls, KindsOfRoles) {
+    ask(connection, "drop role if exists client_of_a_kind; create role client_of_a_kind");
+    const auto may_lease = [&] {
+        return ask(connection,
+                   "select has_function_privilege('client_of_a_kind', p.oid, 'execute')::text from pg_proc p "
+                   "where p.pronamespace = 'scylla'::regnamespace and p.proname = 'lease'");
+    };
+    c.grant_role("worker", "client_of_a_kind");
+    EXPECT_EQ(may_lease(), "true");
+    c.revoke_role("worker", "client_of_a_kind");
+    EXPECT_EQ(may_lease(), "false");
+    EXPECT_THROW(c.grant_role("waiter", "client_of_a_kind"), invalid_argument);
+    thrown<not_found>([&] { c.grant_role("worker", "no such role"); });
+    const std::vector<role_kind_grant> kinds = c.role_kinds();
+    const auto has = [&](std::optional<std::string> kind, const std::string &object) {
+        return std::any_of(kinds.begin(), kinds.end(),
+                           [&](const role_kind_grant &each) { return each.kind == kind && each.object == object; });
+    };
+    EXPECT_TRUE(has("worker", "lease"));
+    EXPECT_FALSE(has("reader", "lease"));
+    EXPECT_TRUE(has(std::nullopt, "purge"));
+    ask(connection, "drop role client_of_a_kind");
 }
 
 TEST_F(Calls, Statistics) {

@@ -364,6 +364,17 @@ public:
     void set_queue_owner(const queue_name &queue, const std::string &owner);
     /// @return who has which privilege, on the queues whose tasks the current user may see
     std::vector<queue_grant> grants();
+
+    /// Gives a role all functions and views that a kind of role needs. @param kind like `worker`; docs/roles.md has
+    /// them
+    /// @throw invalid_argument no such kind
+    /// @throw not_found no such role
+    /// @throw denied the current user is not the owner of the extension
+    void grant_role(const std::string &kind, const std::string &role);
+    /// Revokes them, also what another kind of the role has: grant that one again. Errors as for grant_role().
+    void revoke_role(const std::string &kind, const std::string &role);
+    /// @return what each kind gets
+    std::vector<role_kind_grant> role_kinds();
     /// @}
 
     /// @name Recurring tasks

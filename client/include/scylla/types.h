@@ -568,6 +568,13 @@ struct queue_grant {
     std::string privilege; ///< a queue_privilege, or `owner`
 };
 
+/// What a kind of role gets by grant_role().
+struct role_kind_grant {
+    std::optional<std::string> kind; ///< nothing: no kind gets it, because it acts on the whole database
+    std::string privilege;           ///< `EXECUTE` or `SELECT`
+    std::string object;              ///< a function or view
+};
+
 struct task_count {
     queue_name queue;
     task_status status = task_status::waiting;

@@ -65,9 +65,9 @@ select is(kinds_of('scylla test; role''s'), 'reader', 'a role with such a name g
 select lives_ok($$select scylla.grant_role('monitoring', 'scylla_test_role')$$, 'the kind monitoring can be granted');
 select is(pg_has_role('scylla_test_role', 'pg_monitor', 'member'), true, 'it is membership in pg_monitor');
 select scylla.revoke_role('monitoring', 'scylla_test_role');
-select is(pg_has_role('scylla_test_role', 'pg_monitor', 'member'), false, 'which can be revoked');
+select is(pg_has_role('scylla_test_role', 'pg_monitor', 'member'), false, 'membership in pg_monitor can be revoked');
 select lives_ok($$select scylla.grant_role('event_reader', 'public')$$, 'a kind can be granted to all roles');
-select is(has_function_privilege('scylla_test_role', 'scylla.read_events(text, integer)', 'execute'), true, 'so every role has it');
+select is(has_function_privilege('scylla_test_role', 'scylla.read_events(text, integer)', 'execute'), true, 'every role has a function that is granted to public');
 select scylla.revoke_role('event_reader', 'public');
 select is(has_schema_privilege('scylla_test_role', 'scylla', 'usage'), false, 'until it is revoked');
 
@@ -109,11 +109,11 @@ end $$;
 create role scylla_test_member in role scylla_test_owner;
 select set_config('role', 'scylla_test_member', true);
 select lives_ok($$select scylla.grant_role('client', 'scylla_test_role')$$, 'a member of the owner grants a kind');
-select throws_ok($$select scylla.grant_role('monitoring', 'scylla_test_role')$$, '42501', null, 'but not pg_monitor, which is not its own');
+select throws_ok($$select scylla.grant_role('monitoring', 'scylla_test_role')$$, '42501', null, 'a member of the owner cannot grant pg_monitor, in which it has no part');
 select set_config('role', 'none', true);
 select ok(kinds_of('scylla_test_role') ~ 'client', 'the role has the kind');
 select set_config('role', 'scylla_test_member', true);
-select lives_ok($$select scylla.revoke_role('client', 'scylla_test_role')$$, 'and revokes it');
+select lives_ok($$select scylla.revoke_role('client', 'scylla_test_role')$$, 'a member of the owner revokes a kind');
 select set_config('role', 'none', true);
 select is(kinds_of('scylla_test_role'), null, 'it is gone');
 
